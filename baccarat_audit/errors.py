@@ -1,0 +1,51 @@
+"""The pages for what went wrong: a person never sees a stack trace."""
+
+import logging
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template import TemplateDoesNotExist
+from django.utils.translation import gettext as _
+
+logger = logging.getLogger(__name__)
+
+
+def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
+    try:
+        return render(request, f"errors/{status}.html", {"reason": reason}, status=status)
+    except TemplateDoesNotExist:
+        raise
+    except Exception:
+        # The page itself may need what is broken (the database, say); plain words need nothing.
+        logger.exception("error page %s could not be rendered", status)
+        return HttpResponse(
+            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status},
+            status=status,
+            content_type="text/plain; charset=utf-8",
+        )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400."""
+    return _page(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403; the reason given to `PermissionDenied` is shown."""
+    return _page(request, 403, str(exception))
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    return _page(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500."""
+    return _page(request, 500)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token is missing or old: mostly a session that has ended."""
+    logger.warning("CSRF check failed at %s: %s", request.path, reason)
+    return _page(request, 403, _("This page was open too long or from before you logged in. Load it again and repeat."))

@@ -1,0 +1,244 @@
+"""The settings, all in this file; what differs between two places comes from the environment.
+
+DATABASE_URL          postgres://... or sqlite:///...; left out: the SQLite file var/db.sqlite3
+REDIS_URL             redis://...: cache and Celery broker; left out: a cache in memory, tasks run where they are called
+ALLOWED_HOSTS         comma-separated host names the site is published under; left out: this machine only
+SECRET_KEY            required once ALLOWED_HOSTS is set; for this machine only, a random one is kept in var/
+HTTPS                 default: on once ALLOWED_HOSTS is set. Secure cookies, redirect, HSTS
+BEHIND_PROXY          1 where a proxy ends TLS and sets (and never passes on) X-Forwarded-Proto
+CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
+HSTS_SECONDS          default one year
+VAR_DIR               where the SQLite file and the kept secret key live; default var/
+LOG_LEVEL             default INFO
+DEBUG                 1 on a developer's machine; never where people can reach it
+
+Importing this module opens no database and no socket: `audit_log` runs without either.
+"""
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
+DEBUG = env.bool("DEBUG", default=False)
+
+# Hosts and secrets: nobody but this machine is served until somebody says under which name.
+
+PUBLISHED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
+ALLOWED_HOSTS = PUBLISHED_HOSTS or ["localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+
+def kept_secret_key(path: Path) -> str:
+    """The secret key in ``path``, made on first use and readable by its owner only.
+
+    Empty where the folder cannot be written: Django then refuses whatever needs a key, and commands that need none run.
+    """
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Written aside and linked into place: of two first starts one wins, and none reads half a key.
+            with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:
+                file.write(secrets.token_urlsafe(50))
+                file.flush()
+                try:
+                    os.link(file.name, path)
+                except FileExistsError:
+                    pass
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+SECRET_KEY = env.str("SECRET_KEY", default="")
+if not SECRET_KEY:
+    if PUBLISHED_HOSTS and not DEBUG:
+        raise ImproperlyConfigured("Set SECRET_KEY: ALLOWED_HOSTS publishes this site, and DEBUG is off.")
+    SECRET_KEY = kept_secret_key(VAR_DIR / "secret_key")
+
+# What runs.
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "dealing",
+    "incidents",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "baccarat_audit.urls"
+WSGI_APPLICATION = "baccarat_audit.wsgi.application"
+ASGI_APPLICATION = "baccarat_audit.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Services.
+
+
+def database(url: dict[str, Any]) -> dict[str, Any]:
+    """The settings of one database from its parsed URL."""
+    settings = {**url, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    if settings["ENGINE"] == "django.db.backends.sqlite3":
+        settings["OPTIONS"] = {
+            **settings.get("OPTIONS", {}),
+            # IMMEDIATE: a transaction that will write waits for its turn at BEGIN, and not in the middle, where SQLite
+            # cannot wait and fails. WAL: readers do not wait for the writer.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,  # seconds
+            "init_command": "PRAGMA journal_mode=WAL;",
+        }
+    return settings
+
+
+DATABASES = {"default": database(env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'db.sqlite3'}"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.str("REDIS_URL", default="")
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_ALWAYS_EAGER = not REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True  # what was done is said by rows in the database
+# A task is acknowledged when it is done and given to another worker when its worker dies: every task is idempotent.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TIMEZONE = "UTC"
+
+# People.
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+
+SESSION_COOKIE_AGE = 12 * 60 * 60  # seconds: no shift is longer
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "baccarat_audit.errors.csrf_failure"
+
+# The wire.
+
+HTTPS = env.bool("HTTPS", default=bool(PUBLISHED_HOSTS) and not DEBUG)
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked by a balancer from inside
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=365 * 24 * 60 * 60) if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+if env.bool("BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Being in the browsers' preload list is for the owner of the whole domain to decide.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+
+# Languages and times.
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("th", _("Thai"))]
+LOCALE_PATHS = [BASE_DIR / "baccarat_audit" / "locale"]
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Static files: collected, named by their content and compressed; straight from the source folders while developing.
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# Everything worth saying goes to standard error, one line an event, times in UTC.
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "baccarat_audit.logs.LineFormatter",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {"django": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
+}

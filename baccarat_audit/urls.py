@@ -1,0 +1,25 @@
+"""Who answers which address."""
+
+from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import include, path
+from django.views.generic import RedirectView
+from django.views.i18n import set_language
+
+from .health import health
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
+    path("tables/", include("dealing.console.urls")),
+    path("incidents/", include("incidents.review.urls")),
+    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("language/", set_language, name="set_language"),
+    path("admin/", admin.site.urls),
+    path("health/", health, name="health"),
+]
+
+handler400 = "baccarat_audit.errors.bad_request"
+handler403 = "baccarat_audit.errors.permission_denied"
+handler404 = "baccarat_audit.errors.page_not_found"
+handler500 = "baccarat_audit.errors.server_error"

@@ -1,0 +1,9 @@
+"""WSGI entry point (gunicorn baccarat_audit.wsgi)."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "baccarat_audit.settings")
+
+application = get_wsgi_application()
