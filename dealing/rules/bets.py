@@ -1,0 +1,1 @@
+BET_NAMES = ("player","banker","tie","player_pair","banker_pair","big","small","player_natural_8","player_natural_9","banker_natural_8","banker_natural_9","super_6","insurance_player","insurance_banker")
