@@ -1,0 +1,15 @@
+"""What `dealing` announces to the apps above it."""
+
+from django.dispatch import Signal
+
+#: Sent by `dealing.log` inside the transaction that appends, once the projections are saved. A receiver that raises
+#: undoes the whole of it. Keyword arguments:
+#:
+#: table   the locked `Table`
+#: row     the appended `TableEvent`; for imported hands the last row of the batch
+#: event   the `dealing.rules.events.Event` of that row
+#: shoe    the `Shoe` projection the event belongs to
+#: hand    the `Hand` projection the event belongs to, or None
+#: hands   every `Hand` projection made or changed, in log order
+#: shoes   every `Shoe` projection made or changed, in log order
+event_recorded = Signal()
