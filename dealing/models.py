@@ -191,7 +191,7 @@ class Shoe(models.Model):
 
 
 class Hand(models.Model):
-    """Projection of one hand: the judge's answer (`audit`, as `audit_log --json` prints it) and what lists need of it."""
+    """Projection of one hand: the judge's answer (`audit`, as `audit_log --json` prints it) and what lists need."""
 
     class Status(models.TextChoices):
         OPEN = "open", _("open")

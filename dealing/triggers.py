@@ -116,7 +116,7 @@ def missing(table: str, using: str = DEFAULT_DB_ALIAS) -> list[str]:
 
 @contextmanager
 def suspended(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """For tests only: let every append-only table be changed meanwhile (to flush the database, to tamper with a log)."""
+    """For tests only: let every append-only table be changed meanwhile (to flush, to tamper with a log)."""
     connection = connections[using]
     found = _installed(connection)
     with connection.cursor() as cursor:
