@@ -29,6 +29,7 @@ MESSAGES: Final[dict[str, str]] = {
     "not-text": "must be text",
     "too-long": "is longer than {limit} characters",
     "empty": "must not be empty",
+    "not-storable": "holds a character that cannot be stored",
     "not-a-card": "{value} is not a card",
     "not-a-choice": "{value} is not one of {choices}",
     "not-a-number": "must be a whole number from {low} to {high}",
@@ -278,6 +279,10 @@ _CARD_TOKENS: Final[dict[str, list[str]]] = {place: [f"{place}{value}" for value
 Reader = Callable[[str, Any], Any]
 
 
+#: NUL and lone surrogates: legal in JSON text, but neither UTF-8 nor PostgreSQL can hold them.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
 def _text(limit: int) -> Reader:
     def read(key: str, value: Any) -> str:
         if not isinstance(value, str):
@@ -286,6 +291,8 @@ def _text(limit: int) -> Reader:
             raise EventError(key, "empty")
         if len(value) > limit:
             raise EventError(key, "too-long", limit=limit)
+        if _UNSTORABLE.search(value):
+            raise EventError(key, "not-storable")
         return value
 
     return read
@@ -350,7 +357,7 @@ def _positive(key: str, value: Any) -> Decimal:
 
 
 _TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}|\.[0-9]{3}0{1,3})?(Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}|\.[0-9]{3}0{1,3})?(Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
 )
 
 
@@ -373,18 +380,20 @@ def _table(key: str, value: Any) -> str:
 
 
 def _entry(key: str, value: Any) -> Event:
+    if isinstance(value, Mapping) and value.get("event") == Amended.name:  # asked first: entries may nest without end
+        raise EventError(key, "entry-amends")
     try:
-        entry = parse_event(value)
+        return parse_event(value)
     except EventError as error:
         raise EventError(f"{key}.{error.key}", error.code, **error.params) from None
-    if isinstance(entry, Amended):
-        raise EventError(key, "entry-amends")
-    return entry
 
 
 def _shown(value: object) -> str:
     """A value as it may stand in a message: short and on one line."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # an integer of thousands of digits, lists in lists in lists
+        text = type(value).__name__
     text = "".join(c if c.isprintable() else "?" for c in text)
     return f"'{text}'" if len(text) <= 40 else f"'{text[:40]}…'"
 
