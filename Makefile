@@ -1,0 +1,66 @@
+# make run    serve the product with demo data           make test   everything the project checks
+# make lint   the quick checks alone                      make bench  the benchmarks
+# make clean  remove what was made, but not var/ (the data)
+
+PYTHON ?= python3
+PORT ?= 8000
+HOST ?= 127.0.0.1
+WORKERS ?= 2
+THREADS ?= 4
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+MANAGE := $(BIN)/python manage.py
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+
+.PHONY: run test lint suite bench clean
+.DELETE_ON_ERROR:
+
+run: .venv/.product
+	@$(MANAGE) migrate --verbosity 0
+	@$(MANAGE) collectstatic --no-input --verbosity 0
+	@$(MANAGE) demo
+	@echo "Open http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
+	@exec $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
+		--log-level warning
+
+test: lint suite
+
+lint: .venv/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	env -u DATABASE_URL -u REDIS_URL $(MANAGE) makemigrations --check --dry-run
+
+# The whole suite on the embedded default; then, where services are named, what touches them once more on those.
+suite: .venv/.dev
+ifeq ($(DATABASE_URL)$(REDIS_URL),)
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+else
+	env -u DATABASE_URL -u REDIS_URL $(BIN)/pytest -n auto --services=embedded $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --services=configured $(PYTEST_ARGS)
+endif
+
+bench: .venv/.dev
+	$(BIN)/pytest benchmarks --benchmark-only $(PYTEST_ARGS)
+
+clean:
+	rm -rf .venv staticfiles var/tests var/test-results .benchmarks .hypothesis .import_linter_cache .mypy_cache \
+		.pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+		echo "$(PYTHON) cannot make virtual environments: on Debian or Ubuntu, apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.product: requirements.txt .venv/.made
+	$(PIP) -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.product
+	$(PIP) -r requirements-dev.txt
+	@touch $@

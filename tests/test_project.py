@@ -1,0 +1,308 @@
+"""The house itself: walls, settings, health page, packages, what the pages load."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.test import Client
+
+from baccarat_audit import settings as project
+
+ROOT = project.BASE_DIR
+PUBLISHED = {
+    "ALLOWED_HOSTS": "audit.example",
+    "SECRET_KEY": "k7Jm2-QdW9xZr4_TnB8vYc3Lf6HsPg5EaUo1RiDtXeKwMqNzVbCyGhJ",
+    "DATABASE_URL": "postgres://nobody@db.example/audit",
+}
+
+
+def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the project's folder as a server would, with nothing of this suite's environment."""
+    names = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={name: os.environ[name] for name in names if name in os.environ} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def setting(expression: str, **environment: str) -> str:
+    done = python("-c", f"from baccarat_audit import settings as s; print({expression})", **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# Walls.
+
+
+def test_the_walls_stand() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert "0 broken" in done.stdout
+
+
+def test_the_rules_load_without_django() -> None:
+    done = python(
+        "-c",
+        "import sys, dealing.rules.judge; print([m for m in sys.modules if m.split('.')[0] in ('django', 'celery')])",
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing() -> None:
+    out = StringIO()
+    call_command("makemigrations", check=True, dry_run=True, stdout=out)
+    assert "No changes detected" in out.getvalue()
+
+
+# Settings.
+
+
+def test_a_published_site_needs_a_secret_key() -> None:
+    done = python("manage.py", "check", ALLOWED_HOSTS="audit.example")
+    assert done.returncode != 0
+    assert "Set SECRET_KEY" in done.stderr
+
+
+def test_the_kept_key_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "var" / "secret_key"
+    key = project.kept_secret_key(path)
+    assert len(key) >= 50
+    assert project.kept_secret_key(path) == key
+    assert path.stat().st_mode & 0o077 == 0
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_key_where_none_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "var").write_text("a file where the folder should be")
+    assert project.kept_secret_key(tmp_path / "var" / "secret_key") == ""
+
+
+def test_nothing_is_published_unless_asked(tmp_path: Path) -> None:
+    assert setting("s.ALLOWED_HOSTS, s.DEBUG, s.HTTPS", VAR_DIR=str(tmp_path)) == str(
+        (["localhost", "127.0.0.1", "[::1]"], False, False)
+    )
+
+
+def test_a_published_site_is_https_only() -> None:
+    assert setting("s.SECURE_SSL_REDIRECT, s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE", **PUBLISHED) == str(
+        (True, True, True)
+    )
+
+
+def test_the_environment_chooses_the_services(tmp_path: Path) -> None:
+    engine = "s.DATABASES['default']['ENGINE'].rsplit('.')[-1], bool(s.REDIS_URL), s.CELERY_TASK_ALWAYS_EAGER"
+    assert setting(engine, VAR_DIR=str(tmp_path)) == str(("sqlite3", False, True))
+    services = {"DATABASE_URL": "postgres://u@h/d", "REDIS_URL": "redis://h/1"}
+    assert setting(engine, VAR_DIR=str(tmp_path), **services) == str(("postgresql", True, False))
+
+
+def test_the_deployment_check_is_clean() -> None:
+    done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING", **PUBLISHED)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_log_is_audited_without_any_service(tmp_path: Path) -> None:
+    done = python(
+        "manage.py",
+        "audit_log",
+        "--json",
+        "tests/cases/clean-natural.jsonl",
+        DATABASE_URL="postgres://nobody@127.0.0.1:1/nothing",
+        VAR_DIR=str(tmp_path / "not" / "there"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["hand"] == 1
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+def test_sqlite_writers_wait_at_the_start() -> None:
+    connection.ensure_connection()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA journal_mode")
+        assert cursor.fetchone() == ("wal",)
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (20_000,)
+    assert settings.DATABASES["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db
+def test_postgresql_is_the_database_asked_for() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT version()")
+        assert cursor.fetchone()[0].startswith("PostgreSQL")
+
+
+@pytest.mark.redis
+def test_redis_keeps_the_cache() -> None:
+    from django.core.cache import cache
+
+    cache.set("shoe", 3, timeout=10)
+    assert cache.get("shoe") == 3
+    assert type(cache).__name__ != "LocMemCache"
+    cache.delete("shoe")
+
+
+# Health.
+
+
+@pytest.mark.django_db
+def test_healthy(client: Client, settings: Any) -> None:
+    settings.REDIS_URL = ""
+    answer = client.get("/health/")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok", "database": "ok"}
+    assert "no-store" in answer["Cache-Control"]
+
+
+@pytest.mark.redis
+@pytest.mark.django_db
+def test_healthy_with_redis(client: Client) -> None:
+    assert client.get("/health/").json() == {"status": "ok", "database": "ok", "redis": "ok"}
+
+
+@pytest.mark.django_db
+def test_redis_gone(client: Client, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/health/")
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "unavailable", "database": "ok", "redis": "unreachable"}
+
+
+def test_database_gone(client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise DatabaseError("the password is wrong for admin@db.example")
+
+    monkeypatch.setattr(connection, "cursor", refuse)
+    settings.REDIS_URL = ""
+    answer = client.get("/health/")
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "unavailable", "database": "unreachable"}
+
+
+def test_health_takes_no_post(client: Client) -> None:
+    assert client.post("/health/").status_code == 405
+
+
+# Errors and headers.
+
+
+@pytest.mark.django_db
+def test_every_page_carries_the_policy(client: Client) -> None:
+    policy = client.get("/login/")["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "style-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.django_db
+def test_a_missing_page_is_a_page(client: Client) -> None:
+    answer = client.get("/no/such/page/")
+    assert answer.status_code == 404
+    assert "<html" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_an_error_shows_no_trace(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> bool:
+        raise RuntimeError("a secret of the machine")
+
+    monkeypatch.setattr("baccarat_audit.health.database_reachable", broken)
+    client.raise_request_exception = False
+    answer = client.get("/health/")
+    assert answer.status_code == 500
+    page = answer.content.decode()
+    assert "<html" in page
+    assert "secret of the machine" not in page
+    assert "Traceback" not in page
+
+
+def test_an_error_while_the_database_is_gone_is_still_said_in_words(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any, **named: Any) -> None:
+        raise DatabaseError("a secret of the machine")
+
+    monkeypatch.setattr("baccarat_audit.health.database_reachable", broken)
+    monkeypatch.setattr("baccarat_audit.errors.render", broken)
+    client.raise_request_exception = False
+    answer = client.get("/health/")
+    assert answer.status_code == 500
+    assert "Something went wrong" in answer.content.decode()
+    assert "secret" not in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_form_without_its_token_is_refused_in_words() -> None:
+    answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
+    assert answer.status_code == 403
+    assert "open too long" in answer.content.decode()
+
+
+# Packages and pages.
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_package_is_pinned(name: str) -> None:
+    lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+    loose = [
+        line
+        for line in lines
+        if line and line != "-r requirements.txt" and not re.fullmatch(r"[\w.-]+(\[\w+\])?==[\w.]+( ; .+)?", line)
+    ]
+    assert not loose
+
+
+def test_the_pinned_packages_are_all_there_is() -> None:
+    """What a fresh environment gets is what the suite ran with: every requirement of every package is pinned."""
+    pinned = {
+        re.sub(r"[-_.]+", "-", line.partition("==")[0].partition("[")[0]).lower()
+        for name in ("requirements.txt", "requirements-dev.txt")
+        for line in (ROOT / name).read_text().splitlines()
+        if "==" in line
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "freeze", "--exclude-editable"], capture_output=True, text=True, check=True
+    )
+    installed = {re.sub(r"[-_.]+", "-", line.partition("==")[0]).lower() for line in done.stdout.split()}
+    assert installed - pinned == set()
+
+
+def test_pages_load_nothing_from_elsewhere() -> None:
+    """No page and no style sheet of ours asks another server for anything, and no page has a script or style within."""
+    ours = [
+        path
+        for folder in ("templates", "dealing", "incidents", "baccarat_audit")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".html", ".css", ".js", ".svg") and "vendor" not in path.parts
+    ]
+    assert ours
+    loads = re.compile(
+        r"""(?:src|href|action|hx-\w+)\s*=\s*["'](?:https?:)?//|url\(\s*["']?(?:https?:)?//|@import|"""
+        r"""(?:import|fetch|importScripts)\s*\(?\s*["'](?:https?:)?//"""
+    )
+    inline = re.compile(r"""<style|<script(?![^>]*\bsrc=)|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:""")
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in ours
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if loads.search(line) or (path.suffix == ".html" and inline.search(line))
+    ]
+    assert not wrong, "\n".join(wrong)
