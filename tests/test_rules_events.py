@@ -348,11 +348,17 @@ def test_a_line_with_something_changed_is_an_event_or_an_event_error(data: st.Da
     check_reads_or_refuses({**line, key: data.draw(values)})
 
 
+def check_message(error: EventError) -> None:
+    assert error.code in MESSAGES
+    assert str(error).startswith(f"{error.key}: ")
+    assert len(str(error)) < 300
+
+
 def check_reads_or_refuses(obj: object) -> Event | None:
     try:
         event = parse_event(obj)
-    except EventError as error:
-        assert str(error).startswith(error.key)
+    except EventError as refused:
+        check_message(refused)
         return None
     line = format_event(event)
     assert parse_line(line.encode()) == event
@@ -373,8 +379,8 @@ def test_a_damaged_line_is_an_event_or_an_event_error(data: st.DataObject, line:
         raw[where : where + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=3))
     try:
         event = parse_line(bytes(raw))
-    except EventError as error:
-        assert error.code in MESSAGES
+    except EventError as refused:
+        check_message(refused)
         return
     assert parse_line(format_event(event)) == event
 
