@@ -1,0 +1,94 @@
+"""Master data in Django's admin. The log and its projections can be looked at there, and by nobody changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent, Venue
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Shows rows, whoever asks; adds, changes and deletes none, not even for a superuser."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Venue)
+class VenueAdmin(admin.ModelAdmin):
+    """Houses."""
+
+    list_display = ("code", "name", "time_zone", "day_starts")
+    search_fields = ("code", "name")
+
+
+@admin.register(Table)
+class TableAdmin(admin.ModelAdmin):
+    """Tables. The code is fixed once the log has a line: every hash of the log covers it."""
+
+    list_display = ("code", "name", "venue", "ruleset", "decks", "is_active", "last_seq")
+    list_filter = ("venue", "ruleset", "is_active")
+    list_select_related = ("venue",)
+    search_fields = ("code", "name")
+    readonly_fields = ("last_seq", "last_at", "last_hash")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Table | None = None) -> Any:
+        return (*self.readonly_fields, "code") if obj is not None and obj.last_seq else self.readonly_fields
+
+    def save_model(self, request: HttpRequest, obj: Table, form: Any, change: bool) -> None:
+        # The head of the log may have moved since the form was shown: write what was changed and nothing else.
+        if not change:
+            super().save_model(request, obj, form, change)
+        elif form.changed_data:
+            obj.save(update_fields=form.changed_data)
+
+
+@admin.register(StaffMember)
+class StaffMemberAdmin(admin.ModelAdmin):
+    """Staff: which user goes by which code in the log."""
+
+    list_display = ("code", "user", "venue", "language")
+    list_filter = ("venue",)
+    list_select_related = ("user", "venue")
+    search_fields = ("code", "user__username", "user__first_name", "user__last_name")
+    autocomplete_fields = ("user",)
+
+
+@admin.register(Shoe)
+class ShoeAdmin(ReadOnlyAdmin):
+    """Shoes, to look at."""
+
+    list_display = ("table", "number", "ruleset", "status", "hands", "cards_seen", "opened_at", "has_findings")
+    list_filter = ("table", "status", "ruleset", "has_findings")
+    list_select_related = ("table",)
+
+
+@admin.register(Hand)
+class HandAdmin(ReadOnlyAdmin):
+    """Hands, to look at."""
+
+    list_display = ("shoe", "number", "status", "winner", "player", "banker", "started_at", "has_findings")
+    list_filter = ("status", "winner", "has_findings", "shoe__table")
+    list_select_related = ("shoe__table",)
+    show_full_result_count = False
+
+
+@admin.register(TableEvent)
+class TableEventAdmin(ReadOnlyAdmin):
+    """The log, to look at."""
+
+    list_display = ("table", "seq", "at", "name", "shoe_number", "hand_number", "by", "actor")
+    list_filter = ("table", "name")
+    list_select_related = ("table",)
+    search_fields = ("key", "by", "actor")
+    show_full_result_count = False

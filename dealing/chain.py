@@ -1,0 +1,28 @@
+"""The hash chain of a table's log.
+
+Each row's hash is the SHA-256, as 64 lower-case hex digits, of these UTF-8 bytes::
+
+    <hash of the row before> LF <canonical JSON>
+
+where the row before the first is `dealing.models.genesis_hash(table code)`, LF is one line feed, and the canonical JSON is
+the object ``{"actor":…,"payload":…,"recorded_at":…,"seq":…}``: keys in that order, no spaces, non-ASCII characters as
+themselves. `payload` is the log line as a JSON *string*, so its own bytes are covered; `recorded_at` is UTC with six
+decimals, as ``2026-11-30T13:00:00.123456+00:00``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final
+
+_encode: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def row_hash(prev_hash: str, seq: int, payload: str, actor: str, recorded_at: dt.datetime) -> str:
+    """The hash of one row, hanging on the hash of the row before. `recorded_at` is aware."""
+    moment = recorded_at.astimezone(dt.UTC).isoformat(timespec="microseconds")
+    content = _encode({"actor": actor, "payload": payload, "recorded_at": moment, "seq": seq})
+    return sha256(f"{prev_hash}\n{content}".encode()).hexdigest()

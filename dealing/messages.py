@@ -1,0 +1,91 @@
+"""What a refused event means, in the reader's language.
+
+The judge's errors carry a code and parameters; here each code has its sentence. A test walks every code there is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from dealing.rules.events import EventError
+
+#: What a key of a log line is called on a page.
+KEYS: Final[dict[str, Promise]] = {
+    "amount": _("amount"),
+    "at": _("time"),
+    "banker": _("Banker's total"),
+    "bet": _("bet"),
+    "by": _("by"),
+    "card": _("card"),
+    "count": _("count"),
+    "decks": _("decks"),
+    "entry": _("corrected entry"),
+    "event": _("event"),
+    "extra": _("extra card"),
+    "face": _("face"),
+    "from": _("from"),
+    "hand": _("hand"),
+    "key": _("key"),
+    "odds": _("odds"),
+    "opened": _("opened"),
+    "place": _("place"),
+    "placed": _("put on"),
+    "player": _("Player's total"),
+    "reason": _("reason"),
+    "ruleset": _("ruleset"),
+    "scope": _("scope"),
+    "seat": _("seat"),
+    "seq": _("position"),
+    "shoe": _("shoe"),
+    "side": _("side"),
+    "stake": _("stake"),
+    "table": _("table"),
+    "to": _("to"),
+    "when": _("when"),
+    "window": _("insurance time"),
+    "winner": _("winner"),
+}
+
+#: One sentence a code, with the parameters of the error in braces.
+TEMPLATES: Final[dict[str, Promise]] = {
+    # reading a line
+    "not-json": _("this is not a JSON object ({detail})"),
+    "not-an-object": _("one JSON object a line is wanted"),
+    "missing": _("is missing"),
+    "unknown-key": _("is not a key of {event}"),
+    "unknown-event": _("{value} is not an event of the log"),
+    "not-text": _("must be text"),
+    "too-long": _("is longer than {limit} characters"),
+    "empty": _("must not be empty"),
+    "not-a-card": _("{value} is not a card"),
+    "not-a-choice": _("{value} is not one of {choices}"),
+    "not-a-number": _("must be a whole number from {low} to {high}"),
+    "not-true-or-false": _("must be true or false"),
+    "not-money": _("{value} is not an amount; a decimal string such as 100.00 is wanted"),
+    "not-positive": _("must be more than 0"),
+    "not-a-time": _("{value} is not a time with its offset, to the millisecond, such as 2026-11-28T20:00:01.250+07:00"),
+    "not-a-table": _("{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)"),
+    "hand-not-wanted": _("{event} belongs to the shoe, not to a hand"),
+    "card-needed": _("a card dealt face up needs its rank and suit"),
+    "same-place": _("is where the card is already"),
+    "place-or-extra": _("name either a place or extra, not both"),
+    "entry-amends": _("an amendment cannot be amended; amend the entry it corrected again"),
+    "entry-elsewhere": _("belongs to another table, shoe or hand than the amendment"),
+}
+
+
+def reason(error: EventError) -> str:
+    """Why, without saying which key: for a message that stands at its field."""
+    cause = error.params.get("cause")
+    params = {**error.params, "cause": explain(cause)} if isinstance(cause, EventError) else error.params
+    return str(TEMPLATES[error.code]).format_map(params)
+
+
+def explain(error: EventError) -> str:
+    """Which key, and why, in the active language."""
+    first, *rest = error.key.split(".")
+    label = ".".join([str(KEYS.get(first, first)), *(str(KEYS.get(key, key)) for key in rest)])
+    return f"{label}: {reason(error)}"
