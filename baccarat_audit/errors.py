@@ -4,7 +4,6 @@ import logging
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template import TemplateDoesNotExist
 from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
@@ -13,8 +12,6 @@ logger = logging.getLogger(__name__)
 def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
     try:
         return render(request, f"errors/{status}.html", {"reason": reason}, status=status)
-    except TemplateDoesNotExist:
-        raise
     except Exception:
         # The page itself may need what is broken (the database, say); plain words need nothing.
         logger.exception("error page %s could not be rendered", status)

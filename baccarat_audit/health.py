@@ -20,7 +20,7 @@ def database_reachable() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-            return cursor.fetchone() == (1,)
+            return bool(cursor.fetchone() == (1,))
     except DatabaseError as error:
         logger.error("health: database not reachable: %s", error)
         return False
@@ -29,7 +29,9 @@ def database_reachable() -> bool:
 def redis_reachable(url: str) -> bool:
     """Ping the Redis server at ``url``."""
     try:
-        with redis.Redis.from_url(url, socket_timeout=SERVICE_TIMEOUT, socket_connect_timeout=SERVICE_TIMEOUT) as client:
+        with redis.Redis.from_url(
+            url, socket_timeout=SERVICE_TIMEOUT, socket_connect_timeout=SERVICE_TIMEOUT
+        ) as client:
             return bool(client.ping())
     except (redis.RedisError, OSError, ValueError) as error:
         logger.error("health: Redis not reachable: %s", error)
@@ -47,5 +49,8 @@ def health(request: HttpRequest) -> JsonResponse:
     if settings.REDIS_URL:
         checks["redis"] = redis_reachable(settings.REDIS_URL)
     healthy = all(checks.values())
-    body = {"status": "ok" if healthy else "unavailable", **{name: "ok" if ok else "unreachable" for name, ok in checks.items()}}
+    body = {
+        "status": "ok" if healthy else "unavailable",
+        **{name: "ok" if ok else "unreachable" for name, ok in checks.items()},
+    }
     return JsonResponse(body, status=200 if healthy else 503)

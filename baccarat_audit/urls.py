@@ -1,18 +1,22 @@
 """Who answers which address."""
 
+from importlib.util import find_spec
+
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.generic import RedirectView
-from django.views.i18n import set_language
+
+from dealing.people_views import LogIn, set_language
 
 from .health import health
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
-    path("tables/", include("dealing.console.urls")),
-    path("incidents/", include("incidents.review.urls")),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    *([path("tables/", include("dealing.console.urls"))] if find_spec("dealing.console") else []),
+    *([path("incidents/", include("incidents.review.urls"))] if find_spec("incidents.review") else []),
+    path("look/", include("dealing.look_urls")),
+    path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("language/", set_language, name="set_language"),
     path("admin/", admin.site.urls),

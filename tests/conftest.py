@@ -1,7 +1,7 @@
 """What every test may ask for, and which services the suite runs on.
 
-The suite runs on what the environment names. `make test` runs it whole on the embedded default (`--services=embedded`) and
-then, where DATABASE_URL or REDIS_URL is set, all that touches the database once more on those (`--services=configured`).
+The suite runs on what the environment names. `make test` runs it whole on the embedded default (`--services=embedded`)
+and then, where DATABASE_URL or REDIS_URL is set, what touches a service once more on those (`--services=configured`).
 A missing service is said in one line at the end; with CI or REQUIRE_SERVICES set it is an error.
 """
 
@@ -23,6 +23,7 @@ from django.test import TransactionTestCase
 from baccarat_audit.health import redis_reachable
 from dealing import triggers
 from dealing.models import StaffMember, Table, Venue
+from dealing.people import ensure_groups
 
 # Playwright keeps an event loop running in the test's thread, which makes Django refuse the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -118,7 +119,8 @@ def touches_services(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     half = config.getoption("services")
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         elsewhere = (item.get_closest_marker("sqlite") and on_postgresql()) or (
             not touches_services(item)
@@ -154,7 +156,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 @pytest.fixture(scope="session", autouse=True)
 def _flush_append_only_tables() -> Iterator[None]:
     """Let the flush after a transactional test empty the tables that otherwise refuse it."""
-    flush = TransactionTestCase._fixture_teardown
+    flush = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]  # not in the stubs
 
     def teardown(self: TransactionTestCase) -> None:
         with ExitStack() as stack:
@@ -191,7 +193,8 @@ def people(venue: Venue) -> People:
             user.save()
             StaffMember.objects.create(user=user, code=name.upper(), venue=venue)
         if group:
-            user.groups.add(Group.objects.get_or_create(name=group)[0])
+            ensure_groups()
+            user.groups.add(Group.objects.get(name=group))
         return user
 
     return make

@@ -15,8 +15,9 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     (VAR_DIR / "tests").mkdir(parents=True, exist_ok=True)
     _database["TEST"] = {"NAME": str(VAR_DIR / "tests" / f"{_name or os.getpid()}.sqlite3")}
     _database["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
-elif _name:
-    _database["TEST"] = {"NAME": _name}
+else:
+    # A server set up without a locale would otherwise make the database in plain ASCII.
+    _database["TEST"] = {"NAME": _name, "CHARSET": "UTF8", "TEMPLATE": "template0"}
 CACHES["default"]["KEY_PREFIX"] = f"tests-{_worker}"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,7 +1,7 @@
 """The given cases: a table log each, and what the audit of it must say (`tests/cases/`).
 
-An expectation names only what matters to its case. In it, `codes` is the exact list of a hand's finding codes in order and
-`codes_include` codes that must be among them; lists must match item by item, objects only in the keys that are named.
+An expectation names only what matters to its case. In it, `codes` is the exact list of a hand's finding codes in order
+and `codes_include` codes that must be among them; lists must match item by item, objects only in the keys named.
 """
 
 import json
