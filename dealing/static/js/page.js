@@ -1,0 +1,76 @@
+// What every page does: theme, menus, dialogs, and saying so when the server could not be reached.
+(function () {
+  "use strict";
+
+  const root = document.documentElement;
+
+  function say(key) {
+    const text = document.querySelector(`[data-said="${key}"]`);
+    const box = document.getElementById("toasts");
+    if (!text || !box) return;
+    const toast = document.getElementById("toast").content.cloneNode(true);
+    toast.querySelector("p").textContent = text.textContent;
+    box.replaceChildren(toast);
+  }
+
+  function darkNow() {
+    if (root.dataset.theme) return root.dataset.theme === "dark";
+    return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  document.addEventListener("submit", function (event) {
+    const form = event.target;
+    if (form.matches("[data-theme-form]")) {
+      // Without leaving the page: a hand that is being recorded must not be interrupted.
+      event.preventDefault();
+      const theme = darkNow() ? "light" : "dark";
+      const secure = location.protocol === "https:" ? "; Secure" : "";
+      root.dataset.theme = theme;
+      document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+      return;
+    }
+    // A second press while the first is on its way must not send the form twice. htmx has its own guard (hx-sync).
+    if (form.method === "post" && !form.closest("[hx-post], [hx-put], [hx-patch], [hx-delete]")) {
+      if (form.dataset.sent) event.preventDefault();
+      form.dataset.sent = "1";
+    }
+  });
+
+  // Coming back with the browser's "back" shows the page as it was left: let its forms be sent again.
+  window.addEventListener("pageshow", function () {
+    document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
+  });
+
+  document.addEventListener("click", function (event) {
+    const opener = event.target.closest("[data-opens]");
+    if (opener) {
+      const dialog = document.getElementById(opener.dataset.opens);
+      if (dialog && dialog.showModal) dialog.showModal();
+    }
+    const closer = event.target.closest("[data-closes]");
+    if (closer) closer.closest("dialog").close();
+    if (event.target.matches("dialog.sheet")) event.target.close(); // on the backdrop
+    const dismiss = event.target.closest("[data-dismiss]");
+    if (dismiss) dismiss.closest(".toast").remove();
+    document.querySelectorAll("details[data-menu][open]").forEach(function (menu) {
+      if (!menu.contains(event.target)) menu.open = false;
+    });
+  });
+
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "Escape") return;
+    document.querySelectorAll("details[data-menu][open]").forEach(function (menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
+  });
+
+  document.addEventListener("htmx:sendError", () => say("offline"));
+  document.addEventListener("htmx:timeout", () => say("offline"));
+  document.addEventListener("htmx:responseError", function (event) {
+    say(event.detail.xhr.status === 403 ? "stale" : "failed");
+  });
+  document.addEventListener("htmx:afterRequest", function (event) {
+    if (event.detail.successful) document.getElementById("toasts").replaceChildren();
+  });
+})();

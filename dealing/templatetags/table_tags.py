@@ -1,0 +1,469 @@
+"""What the pages draw: cards, the felt, findings, badges, money, icons; and who the page is for.
+
+Every tag takes the judge's objects as well as the JSON-able dictionaries kept with a hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from django import template
+from django.forms import BoundField
+from django.template import Context
+from django.urls import NoReverseMatch, reverse
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from dealing import people, wording
+from dealing.templatetags.shapes import ICONS, SUITS
+
+register = template.Library()
+
+SIDES: Final = ("P", "B")
+PLACES: Final = ("P1", "P2", "P3", "B1", "B2", "B3")
+COURT: Final = frozenset("JQK")
+
+
+# Icons.
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon beside text; it says nothing to a screen reader. KeyError for a name that is not drawn."""
+    return format_html('<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="{}"/></svg>', ICONS[name])
+
+
+@register.simple_tag
+def suit(letter: str) -> SafeString:
+    """The shape of a suit (``s h d c``), for keys; the name of the suit has to stand beside or around it."""
+    return format_html(
+        '<svg class="suit suit-{}" viewBox="0 0 24 24" aria-hidden="true"><path d="{}"/></svg>', letter, SUITS[letter]
+    )
+
+
+# Cards.
+
+
+def split_card(value: object) -> tuple[str, str]:
+    """Rank and suit letter of a card (``Card`` or text, ``10d`` too); the suit is empty where it is not known."""
+    text = str(value).strip()
+    if text[:2] == "10":
+        text = "T" + text[2:]
+    rank, letter = text[:1].upper(), text[1:2].lower()
+    if rank not in wording.RANKS or (letter and letter not in SUITS):
+        return "", ""
+    return rank, letter
+
+
+def card_name(value: object) -> str:
+    """The card in words, ``9 of hearts``; ``face-down card`` for None."""
+    if value is None or value == "":
+        return _("face-down card")
+    rank, letter = split_card(value)
+    if not rank:
+        return str(value)
+    return wording.card_name(rank, letter)
+
+
+@register.simple_tag
+def card(value: object = None, size: str = "") -> SafeString:
+    """Draw a card. None: its back. ``9``: a nine of unknown suit. ``size``: small, large, inline or nothing."""
+    name = card_name(value)
+    sized = f" card-{size}" if size else ""
+    rank, letter = ("", "") if value is None or value == "" else split_card(value)
+    if not rank:
+        return format_html(
+            '<svg class="card card-down{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
+            '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
+            '<rect class="card-back-cloth" x="3" y="3" width="54" height="78" rx="4"/>'
+            '<path class="card-back-lines" d="{}"/></svg>',
+            sized,
+            name,
+            _BACK,
+        )
+    shown = "10" if rank == "T" else rank
+    if letter:
+        pip = format_html('<path class="card-pip" d="{}"/>', SUITS[letter])
+        corner = format_html('<g transform="translate(4.6 25.5) scale(.56)">{}</g>', pip)
+        big = format_html('<g transform="translate(16.2 28.2) scale(1.15)">{}</g>', pip)
+    else:
+        corner = mark_safe("")
+        big = mark_safe('<circle class="card-unknown-mark" cx="30" cy="42" r="11"/>')
+    index = format_html(
+        '<text class="card-rank" x="{}" y="22.5">{}</text>{}', "12.5" if rank == "T" else "11.5", shown, corner
+    )
+    return format_html(
+        '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
+        '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
+        '{}{}<g>{}</g><g transform="rotate(180 30 42)">{}</g></svg>',
+        letter or "unknown",
+        sized,
+        name,
+        mark_safe('<rect class="card-court" x="19" y="9" width="22" height="66" rx="3"/>') if rank in COURT else "",
+        big,
+        index,
+        index,
+    )
+
+
+def _lattice() -> str:
+    """The back's lattice: lines at 45°, clipped by hand to the cloth (6..54 by 6..78)."""
+    left, top, right, bottom = 6, 6, 54, 78
+    lines = []
+    for start in range(left - (bottom - top) + 6, right, 8):
+        x1, y1 = (start, top) if start >= left else (left, top + left - start)
+        length = min(right - x1, bottom - y1)
+        if length > 0:
+            lines.append(f"M{x1} {y1}l{length} {length}M{left + right - x1} {y1}l-{length} {length}")
+    return "".join(lines)
+
+
+_BACK: Final = _lattice()
+
+
+# The felt.
+
+
+@dataclass(slots=True)
+class Laid:
+    """A card on the felt, and where the other felt has it (empty: the same place, or nothing to compare with)."""
+
+    card: object
+    elsewhere: str = ""
+
+
+@dataclass(slots=True)
+class FeltPlace:
+    """One place with what lies on it."""
+
+    name: str
+    cards: list[Laid] = field(default_factory=list)
+    due: bool = False
+
+    @property
+    def number(self) -> str:
+        """1, 2 or 3."""
+        return self.name[1:]
+
+
+@dataclass(slots=True)
+class FeltSide:
+    """Player's or Banker's half."""
+
+    letter: str
+    name: str
+    places: list[FeltPlace]
+    total: object = None
+    won: bool = False
+
+
+def _part(value: Any, key: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(key)
+    return getattr(value, key, None)
+
+
+def felt_cards(dealt: Any) -> dict[str, list[object]]:
+    """The cards of a felt by place, from ``{"P": [...], "B": [...], "extra": [...]}`` or ``{"P1": ..., ...}``.
+
+    A card that is None lies face down. Beyond the third card of a side everything lies on the third place.
+    """
+    felt: dict[str, list[object]] = {place: [] for place in (*PLACES, "extra")}
+    if dealt is None:
+        return felt
+    for place in PLACES:
+        if isinstance(dealt, Mapping) and place in dealt:
+            found = dealt[place]
+            felt[place] = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+    for side in SIDES:
+        for number, one in enumerate(_part(dealt, side) or ()):
+            felt[f"{side}{min(number, 2) + 1}"].append(one)
+    felt["extra"] = list(_part(dealt, "extra") or ())
+    return felt
+
+
+def compare_felts(here: Mapping[str, Sequence[object]], there: Mapping[str, Sequence[object]]) -> dict[str, list[Laid]]:
+    """Each card of ``here`` with the place where ``there`` has it, when that is another one.
+
+    Eight decks hold equal cards: those that lie right are paired first, then the rest in the order of the places.
+    """
+    where: dict[str, list[str]] = {}
+    for place, cards in there.items():
+        for one in cards:
+            where.setdefault(str(one), []).append(place)
+    laid = {place: [Laid(one) for one in cards] for place, cards in here.items()}
+    moved: list[Laid] = []
+    for place, on_place in laid.items():
+        for one in on_place:
+            places = where.get(str(one.card), [])
+            if place in places:
+                places.remove(place)
+            else:
+                moved.append(one)
+    for one in moved:
+        places = where.get(str(one.card), [])
+        one.elsewhere = places.pop(0) if places else ""
+    return laid
+
+
+def _totals(totals: Any) -> dict[str, object]:
+    if totals is None:
+        return {}
+    if isinstance(totals, list | tuple):
+        return dict(zip(SIDES, totals, strict=False))
+    return {
+        "P": _part(totals, "player") if _part(totals, "player") is not None else _part(totals, "P"),
+        "B": _part(totals, "banker") if _part(totals, "banker") is not None else _part(totals, "B"),
+    }
+
+
+def _felt(
+    dealt: Any,
+    due: str | None = None,
+    totals: Any = None,
+    winner: str | None = None,
+    compare: Any = None,
+    corrected: bool = False,
+    title: str = "",
+) -> dict[str, Any]:
+    cards = felt_cards(dealt)
+    laid = compare_felts(cards, felt_cards(compare) if compare is not None else cards)
+    shown = _totals(totals)
+    sides = [
+        FeltSide(
+            letter,
+            wording.side_name(letter),
+            [FeltPlace(f"{letter}{n}", laid[f"{letter}{n}"], due == f"{letter}{n}") for n in (1, 2, 3)],
+            shown.get(letter),
+            winner == {"P": "player", "B": "banker"}[letter],
+        )
+        for letter in SIDES
+    ]
+    return {
+        "sides": sides,
+        "extra": laid["extra"],
+        "due": due,
+        "winner": winner,
+        "result": wording.winner_name(winner) if winner else "",
+        "corrected": corrected,
+        "title": title,
+    }
+
+
+@register.inclusion_tag("components/felt.html")
+def felt(
+    dealt: Any,
+    due: str | None = None,
+    totals: Any = None,
+    winner: str | None = None,
+    compare: Any = None,
+    corrected: bool = False,
+    title: str = "",
+) -> dict[str, Any]:
+    """Draw the felt.
+
+    ``dealt``: see `felt_cards`. ``due``: the place of the next card. ``totals``: ``(player, banker)`` or a mapping; a
+    total that is None is not shown. ``compare``: the other felt; cards that lie elsewhere there are marked: as wrong
+    with the place where they belong, or, with ``corrected``, as moved with the place where they came from.
+    """
+    return _felt(dealt, due, totals, winner, compare, corrected, title)
+
+
+@register.inclusion_tag("components/felt_pair.html")
+def felt_pair(
+    dealt: Any, correct: Any, dealt_totals: Any = None, totals: Any = None, winner: str | None = None
+) -> dict[str, Any]:
+    """The felt as dealt beside the felt as the rules lay it; totals and winner belong to the right one."""
+    return {
+        "as_dealt": _felt(dealt, None, dealt_totals, None, correct, False, _("As dealt")),
+        "by_rules": _felt(correct, _part(correct, "next"), totals, winner, dealt, True, _("As the rules lay it")),
+    }
+
+
+@register.inclusion_tag("components/card_slot.html")
+def card_slot(place: str, due: bool = False) -> dict[str, Any]:
+    """An empty place; with ``due`` the one where the next card belongs."""
+    return {"place": place, "due": due, "third": place.endswith("3"), "name": wording.place_name(place)}
+
+
+# Findings, rulings, badges.
+
+
+def citation(ruleset: Any, rule: str, language: str) -> Any:
+    """The citation of a rule by a ruleset or its name; None where the ruleset does not know the rule."""
+    from dealing.rules.rulesets import get_ruleset
+
+    try:
+        known = get_ruleset(ruleset) if isinstance(ruleset, str) else ruleset
+        return known.cite(rule, language)
+    except (LookupError, ValueError):
+        return None
+
+
+@register.inclusion_tag("components/finding.html")
+def finding(found: Any, lang: str | None = None, ruleset: Any = None, compact: bool = False) -> dict[str, Any]:
+    """A finding in plain words, with its rules and ruling.
+
+    ``found``: a ``Finding`` or its dictionary. ``ruleset`` (or its name): whose text of the rules to cite. ``compact``:
+    the title, rule and ruling only, for the console between two cards.
+    """
+    code = str(_part(found, "code") or "")
+    rules = [str(rule) for rule in _part(found, "rules") or ()]
+    ruling = str(_part(found, "ruling") or "")
+    language = lang or get_language() or "en"
+    state = str(_part(found, "state") or "open")
+    cited = [citation(ruleset, rule, language) for rule in rules] if ruleset and not compact else []
+    return {
+        "code": code,
+        "title": wording.finding_title(code),
+        "sentence": wording.finding_sentence(code),
+        "cards": list(_part(found, "cards") or ()),
+        "rules": rules,
+        "citations": [one for one in cited if one],
+        "ruling": ruling,
+        "ruling_name": wording.action_name(ruling),
+        "options": [wording.action_name(str(option)) for option in _part(found, "options") or ()],
+        "mandatory": bool(_part(found, "mandatory")),
+        "corrected": state == "corrected",
+        "minor": ruling == "stand" and state != "corrected",
+        "compact": compact,
+    }
+
+
+#: Code of a status, ruling or reason -> (kind of badge, icon).
+BADGES: Final[dict[str, tuple[str, str]]] = {
+    "open": ("due", "open"),
+    "closed": ("", "closed"),
+    "voided": ("danger", "stop"),
+    "unreadable": ("danger", "alert"),
+    "corrected": ("ok", "corrected"),
+    "decided": ("ok", "check"),
+    "superseded": ("", "undo"),
+    "stand": ("ok", "check"),
+    "correct": ("due", "arrow"),
+    "void hand": ("danger", "stop"),
+    "void insurance": ("danger", "stop"),
+    "void bet": ("danger", "stop"),
+    "burn card": ("due", "out"),
+    "reuse card": ("ok", "undo"),
+    "cancel shoe": ("danger", "stop"),
+    "replace shoe": ("danger", "stop"),
+    "discretion": ("info", "person"),
+    "finished": ("", "check"),
+    "cancelled": ("danger", "stop"),
+    "replaced": ("due", "undo"),
+    "faulty": ("danger", "alert"),
+}
+
+
+@register.simple_tag
+def badge(code: object, text: str = "", kind: str = "") -> SafeString:
+    """A status or ruling as a chip of icon and words; ``text`` and ``kind`` (ok due danger info) for other codes."""
+    name = str(code)
+    look, drawing = BADGES.get(name, ("", "info"))
+    words = text
+    for known in (wording.STATUSES, wording.ACTIONS, wording.SHOE_REASONS):
+        if not words and name in known:
+            words = str(known[name])
+    kind = kind or look
+    return format_html(
+        '<span class="badge{}">{}{}</span>', f" badge-{kind}" if kind else "", icon(drawing), words or name
+    )
+
+
+@register.simple_tag
+def money(amount: Any, sign: bool = False) -> SafeString:
+    """A decimal amount with its digits grouped; ``sign`` puts + before a gain. None is a dash."""
+    if amount is None or amount == "":
+        return format_html('<span class="money">–</span>')
+    try:
+        value = Decimal(str(amount))
+    except InvalidOperation:
+        return format_html('<span class="money">{}</span>', amount)
+    exponent = value.as_tuple().exponent
+    places = max(2, -exponent) if isinstance(exponent, int) else 2
+    text = number_format(abs(value), decimal_pos=places, use_l10n=True, force_grouping=True)
+    before = "−" if value < 0 else "+" if sign and value > 0 else ""
+    return format_html('<span class="money{}">{}{}</span>', " money-minus" if value < 0 else "", before, text)
+
+
+@register.inclusion_tag("components/field.html")
+def field_row(bound: BoundField, beside: bool = True) -> dict[str, Any]:
+    """A form field: label, hint, control, and what is wrong with it beside it."""
+    return {"field": bound, "beside": beside}
+
+
+# Names, for templates.
+
+for _name in (
+    "finding_title",
+    "finding_sentence",
+    "action_name",
+    "action_sentence",
+    "place_name",
+    "side_name",
+    "winner_name",
+    "bet_name",
+    "event_name",
+    "status_name",
+    "shoe_reason_name",
+    "moment_name",
+    "scope_name",
+    "face_name",
+    "rank_name",
+    "suit_name",
+):
+    register.filter(_name, getattr(wording, _name))
+register.filter("card_name", card_name)
+
+
+# People.
+
+register.filter("can_record", lambda user: people.can_record(user) if user else False)
+register.filter("can_supervise", lambda user: people.can_supervise(user) if user else False)
+register.filter("can_decide", lambda user: people.can_decide(user) if user else False)
+register.filter("can_read", lambda user: people.can_read(user) if user else False)
+
+
+@register.filter
+def role_name(user: Any) -> str:
+    """What the person is here: the strongest role in words."""
+    role = people.main_role(user)
+    return wording.role_name(role) if role else _("No role")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A place in the bar at the top."""
+
+    name: str
+    href: str
+    icon: str
+    current: bool
+    exact: bool
+
+
+@register.simple_tag(takes_context=True)
+def navigation(context: Context) -> list[Section]:
+    """The sections that the person may enter, as far as they are installed."""
+    user, request = context.get("user"), context.get("request")
+    if not user or not people.can_read(user):
+        return []
+    offered = [("console:tables", _("Tables"), "table"), ("incidents:queue", _("Incidents"), "incident")]
+    if getattr(user, "is_staff", False):
+        offered.append(("admin:index", _("Master data"), "settings"))
+    path = request.path if request else ""
+    sections = []
+    for name, words, drawing in offered:
+        try:
+            href = reverse(name)
+        except NoReverseMatch:
+            continue
+        sections.append(Section(words, href, drawing, path.startswith(href), path == href))
+    return sections
