@@ -14,12 +14,15 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
-from django.test import Client
+from django.test import Client, TransactionTestCase
+from django.utils import timezone
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from baccarat_audit import celery_app
 from baccarat_audit import settings as project
+from dealing import triggers
+from dealing.models import TableEvent
 
 ROOT = project.BASE_DIR
 PUBLISHED = {
@@ -144,6 +147,18 @@ def test_sqlite_writers_wait_at_the_start() -> None:
         cursor.execute("PRAGMA busy_timeout")
         assert cursor.fetchone() == (20_000,)
     assert settings.DATABASES["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_suite_empties_the_log_after_itself_and_guards_it_again(table: Any) -> None:
+    """Else a transactional test would leave its rows to the next, or the log unguarded."""
+    row = TableEvent(
+        table=table(), seq=1, shoe_number=1, name="cut_card", at=timezone.now(), recorded_at=timezone.now(), hash="h"
+    )
+    TableEvent.objects.bulk_create([row])
+    TransactionTestCase()._fixture_teardown()  # type: ignore[attr-defined]  # not in the stubs
+    assert not TableEvent.objects.exists()
+    assert triggers.missing("dealing_tableevent") == []
 
 
 @pytest.mark.postgresql
