@@ -61,6 +61,8 @@ class EventError(ValueError):
         self.key = key
         self.code = code
         self.params = params
+        #: Position of the event at fault, where a whole log is folded.
+        self.at_seq: int | None = None
 
     def __str__(self) -> str:
         return f"{self.key}: {self.messages[self.code].format_map(self.params)}"
@@ -357,7 +359,8 @@ def _positive(key: str, value: Any) -> Decimal:
 
 
 _TIME = re.compile(
-    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}|\.[0-9]{3}0{1,3})?(Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}|\.[0-9]{3}0{1,3})?(Z|[+-][0-9]{2}:[0-9]{2})",
+    re.ASCII,
 )
 
 
@@ -556,7 +559,12 @@ def decode_line(line: str | bytes) -> object:
 
 def event_as_dict(event: Event) -> dict[str, object]:
     """The event as the JSON object of the log, keys in canonical order."""
-    line: dict[str, object] = {"event": event.name, "at": format_time(event.at), "table": event.table, "shoe": event.shoe}
+    line: dict[str, object] = {
+        "event": event.name,
+        "at": format_time(event.at),
+        "table": event.table,
+        "shoe": event.shoe,
+    }
     if event.hand is not None:
         line["hand"] = event.hand
     defaults = _DEFAULTS[type(event)]

@@ -58,7 +58,9 @@ class Layout:
     winner: Winner
     after: tuple[Layout, ...]
 
-    def __init__(self, drawn: int, player: int, banker: int, third: int | None, banker_drew: bool, natural: bool) -> None:
+    def __init__(
+        self, drawn: int, player: int, banker: int, third: int | None, banker_drew: bool, natural: bool
+    ) -> None:
         self.drawn = drawn
         self.player = player
         self.banker = banker

@@ -1,0 +1,1122 @@
+"""The fold of one hand: what happened, event by event, and what the rules say of it.
+
+:class:`HandFold` is the state that live play keeps and everything else folds from the log; :meth:`HandFold.audit` answers
+what is due, what went wrong, the result and what every bet is owed.
+
+Most hands are clean and alike, so the fold memoises its own step: while nothing unusual has happened a hand is in one of a
+few thousand shared situations (:class:`_Clean`), and each event leads from one to the next. A situation is learned by
+taking the step in full (:class:`_HandState`), so there is one implementation of every rule; the first event that leads out
+of the clean situations makes the fold take the hand's steps again in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any, ClassVar, Final, NamedTuple, cast
+
+from dealing.rules.bets import INSURANCE_BETS, ZERO, BetOffer, Outcome, amount_text, settle, settle_insurance
+from dealing.rules.cards import CARDS, Card
+from dealing.rules.events import (
+    Bet,
+    BettingClosed,
+    BettingOpened,
+    Called,
+    CardDealt,
+    CutCard,
+    Discarded,
+    Dropped,
+    Event,
+    EventError,
+    Exposed,
+    Extra,
+    HandClosed,
+    InsuranceClosed,
+    InsuranceOdds,
+    InsuranceOpened,
+    Moved,
+    Opened,
+    Paid,
+    Voided,
+)
+from dealing.rules.findings import DISCRETION, RULINGS, SPOILS_INSURANCE, State
+from dealing.rules.insurance import InsuranceDue, insurance_due
+from dealing.rules.rulesets import Ruleset, Ruling, get_ruleset
+from dealing.rules.tableau import EMPTY, OPENING, PLACES, Layout, Place, Winner
+
+#: What an event that cannot have happened is refused with.
+REFUSALS: Final[dict[str, str]] = {
+    "no-shoe": "shoe {shoe} is not open at this table",
+    "shoe-opened": "shoe {shoe} was opened already",
+    "shoe-behind": "shoe {shoe} comes after shoe {last} in the log; shoe numbers only grow",
+    "shoe-closed": "shoe {shoe} is closed",
+    "hand-behind": "hand {hand} is over; the table is at hand {last}",
+    "no-hand": "hand {hand} of shoe {shoe} was never dealt",
+    "hand-closed": "hand {hand} is closed",
+    "hand-voided": "hand {hand} is void",
+    "betting-opened": "betting on this hand was opened already",
+    "betting-closed": "betting on this hand was closed already",
+    "occupied": "{place} already holds {card}",
+    "empty-place": "there is no card at {place}",
+    "face-up": "the card at {place} is face up already",
+    "other-card": "{place} was recorded as {card}",
+    "no-extra": "this hand has no extra card to discard",
+    "window-open": "insurance time {window} is still open",
+    "window-not-open": "insurance time {window} is not open",
+    "no-window": "no insurance time is open",
+    "void-already": "this was declared void already",
+    "burn-card-known": "the burn card of this shoe is recorded already",
+    "hands-dealt": "hands have been dealt from this shoe; the burn is over",
+    "cut-card-out": "the cut card of this shoe is out already",
+    "amendment": "an amendment is applied to the log, not to a hand",
+    "no-entry": "there is no entry {seq} at this table before this one",
+    "entry-is-amendment": "entry {seq} is itself an amendment; amend the entry it corrected",
+    "entry-of-other-hand": "entry {seq} belongs to another shoe or hand",
+    "breaks-entry": "with this, entry {seq} could not have happened ({detail})",
+}
+
+UNKNOWN_CARD: Final = "??"
+
+
+class EventRefused(EventError):
+    """The event cannot have happened: the fold is as it was before."""
+
+    messages: ClassVar[Mapping[str, str]] = REFUSALS
+
+
+# --- what is answered ----------------------------------------------------------------------------------------------------
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong: its code, where in the log, which cards, and what the ruleset says of it.
+
+    ``seq`` are positions at the table from 1; ``options`` what the manager may decide; ``measures`` what the cited rule lets
+    management do to the shoe besides; ``case`` the variant of the code on which the ruling depends.
+    """
+
+    code: str
+    seq: tuple[int, ...]
+    cards: tuple[str, ...]
+    state: State
+    rules: tuple[str, ...]
+    ruling: str
+    options: tuple[str, ...]
+    mandatory: bool
+    measures: tuple[str, ...]
+    case: str
+
+    def as_dict(self) -> dict[str, object]:
+        """The finding as ``audit_log`` prints it."""
+        return {
+            "code": self.code,
+            "seq": list(self.seq),
+            "cards": list(self.cards),
+            "state": self.state,
+            "rules": list(self.rules),
+            "ruling": self.ruling,
+            "options": list(self.options),
+            "mandatory": self.mandatory,
+        }
+
+
+class Settlement(NamedTuple):
+    """What one bet is owed besides its stake, and what of the stake goes back; None while the result is not known."""
+
+    seat: int
+    bet: str
+    stake: Decimal
+    owed: Decimal | None
+    returned: Decimal | None
+
+    def as_dict(self) -> dict[str, object]:
+        """The settlement as ``audit_log`` prints it."""
+        return {
+            "seat": self.seat,
+            "bet": self.bet,
+            "stake": amount_text(self.stake),
+            "owed": None if self.owed is None else amount_text(self.owed),
+            "returned": None if self.returned is None else amount_text(self.returned),
+        }
+
+
+class Result(NamedTuple):
+    """The result of a complete hand as the rules lay it."""
+
+    player: int
+    banker: int
+    winner: Winner
+    natural: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """The result as ``audit_log`` prints it."""
+        return self._asdict()
+
+
+class Felt(NamedTuple):
+    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand."""
+
+    places: Mapping[Place, tuple[str, ...]]
+    extra: tuple[str, ...]
+
+    def side(self, letter: str) -> list[str]:
+        """The cards of ``P`` or ``B``, in the order of their places."""
+        return [card for place in PLACES if place[0] == letter for card in self.places.get(place, ())]
+
+    def as_dict(self) -> dict[str, object]:
+        """The felt as ``audit_log`` prints it."""
+        return {"P": self.side("P"), "B": self.side("B"), "extra": list(self.extra)}
+
+
+class HandAudit(NamedTuple):
+    """Everything the rules say of a hand as the log leaves it."""
+
+    table: str
+    shoe: int
+    hand: int
+    status: str
+    dealt: Felt
+    correct: Felt
+    next_due: Place | None
+    layout: Layout
+    result: Result | None
+    findings: tuple[Finding, ...]
+    ruling: str | None
+    settlement: tuple[Settlement, ...]
+    paid: Mapping[tuple[int, str], Decimal]
+    insurance_due: InsuranceDue | None
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Player's and Banker's total of the cards so far, as the rules lay them."""
+        return self.layout.player, self.layout.banker
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON object of a hand that ``audit_log`` prints."""
+        return {
+            "table": self.table,
+            "shoe": self.shoe,
+            "hand": self.hand,
+            "status": self.status,
+            "dealt": self.dealt.as_dict(),
+            "correct": {**self.correct.as_dict(), "next": self.next_due},
+            "result": self.result and self.result.as_dict(),
+            "findings": [finding.as_dict() for finding in self.findings],
+            "ruling": self.ruling,
+            "settlement": [line.as_dict() for line in self.settlement],
+        }
+
+
+def strongest(findings: Iterable[Finding]) -> str | None:
+    """The ruling on a hand with these findings: the strongest mandatory one, else discretion, else None (rulebook 7.3)."""
+    rulings = {finding.ruling for finding in findings}
+    return next((ruling for ruling in (*RULINGS, DISCRETION) if ruling in rulings), None)
+
+
+# --- what a hand needs of its shoe ---------------------------------------------------------------------------------------
+
+
+class HandContext:
+    """What the judgement of a hand takes from its shoe; kept beside the hand so that it can be folded again by itself.
+
+    ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each of the 52 cards was seen in
+    the shoe before this hand. ``left``: position of the event that left the hand for the next, or None while it is current.
+    """
+
+    __slots__ = ("after_last", "counts", "decks", "hand", "left", "ruleset", "shoe", "table")
+
+    def __init__(
+        self,
+        table: str,
+        shoe: int,
+        hand: int,
+        ruleset: Ruleset,
+        decks: int,
+        after_last: bool,
+        counts: list[int],
+        left: int | None = None,
+    ) -> None:
+        self.table = table
+        self.shoe = shoe
+        self.hand = hand
+        self.ruleset = ruleset
+        self.decks = decks
+        self.after_last = after_last
+        self.counts = counts
+        self.left = left
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that :meth:`from_json` reads."""
+        return {
+            "table": self.table,
+            "shoe": self.shoe,
+            "hand": self.hand,
+            "ruleset": self.ruleset.name,
+            "decks": self.decks,
+            "after_last": self.after_last,
+            "counts": {CARDS[i].text: n for i, n in enumerate(self.counts) if n},
+            "left": self.left,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> HandContext:
+        """The context that :meth:`to_json` wrote."""
+        return cls(
+            data["table"],
+            data["shoe"],
+            data["hand"],
+            get_ruleset(data["ruleset"]),
+            data["decks"],
+            data["after_last"],
+            counts_from_json(data["counts"]),
+            data["left"],
+        )
+
+
+def counts_from_json(data: Mapping[str, int]) -> list[int]:
+    """Counts by card text -> a list of 52 counts by card index."""
+    counts = [0] * 52
+    for text, count in data.items():
+        counts[Card.parse(text).index] = count
+    return counts
+
+
+# --- the state of a hand in full ------------------------------------------------------------------------------------------
+
+
+class _Drawn:
+    """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged when
+    it was drawn (None: nowhere); ``judged`` whether that is known yet."""
+
+    __slots__ = ("card", "judged", "lawful", "place", "put", "seq", "up")
+
+    def __init__(self, seq: int, put: Place, card: Card | None, up: bool) -> None:
+        self.seq = seq
+        self.put = put
+        self.place: Place | None = put
+        self.card = card
+        self.up = up
+        self.lawful: Place | None = None
+        self.judged = False
+
+    @property
+    def text(self) -> str:
+        return self.card.text if self.card is not None else UNKNOWN_CARD
+
+
+class _Extra:
+    """A card beside the hand; ``on_felt`` is False for the shoe's next card that was only seen."""
+
+    __slots__ = ("card", "discarded", "on_felt", "up")
+
+    def __init__(self, card: Card | None, up: bool, on_felt: bool) -> None:
+        self.card = card
+        self.up = up
+        self.on_felt = on_felt
+        self.discarded = False
+
+
+class _Window:
+    """An open insurance time; ``due`` is what is insured, None where the window was not due."""
+
+    __slots__ = ("dealt_early", "due", "number", "odds_up", "wrong_odds")
+
+    def __init__(self, number: int, due: InsuranceDue | None) -> None:
+        self.number = number
+        self.due = due
+        self.odds_up = False
+        self.wrong_odds: list[_Raised] = []
+        self.dealt_early = False
+
+
+class _Placed:
+    """A bet, and for an insurance bet what it insures. ``raised`` are the findings on this bet."""
+
+    __slots__ = ("bet", "due", "raised", "seat", "stake")
+
+    def __init__(self, event: Bet) -> None:
+        self.seat = event.seat
+        self.bet = event.bet
+        self.stake = event.stake
+        self.due: InsuranceDue | None = None
+        self.raised: list[_Raised] = []
+
+
+class _Raised:
+    """A finding as it was raised; the ruleset's word on it is added when the hand is audited.
+
+    ``drawn`` is the card it is about, ``extra`` the extra card, ``upto`` the number of cards laid when one was not drawn.
+    """
+
+    __slots__ = ("cards", "case", "code", "corrected", "drawn", "extra", "seq", "upto")
+
+    def __init__(self, code: str, *seq: int, cards: tuple[str, ...] = (), case: str = "") -> None:
+        self.code = code
+        self.seq = seq
+        self.cards = cards
+        self.case = case
+        self.corrected = False
+        self.drawn: _Drawn | None = None
+        self.extra: _Extra | None = None
+        self.upto: int | None = None
+
+    def finding(self, ruling: Ruling, corrected: bool) -> Finding:
+        return Finding(
+            self.code,
+            self.seq,
+            self.cards,
+            "corrected" if corrected else "open",
+            ruling.rules,
+            ruling.ruling,
+            ruling.options,
+            ruling.mandatory,
+            ruling.measures,
+            self.case,
+        )
+
+
+class _Laid(NamedTuple):
+    """The cards in the order drawn, laid by the rules: as far as they are known."""
+
+    layout: Layout
+    places: tuple[tuple[_Drawn, Place | None], ...]
+    unknown: bool
+    count: int
+
+    @property
+    def due(self) -> Place | None:
+        """The place of the next card; None when none is due or it depends on a card not yet known."""
+        if self.count < 4:
+            return OPENING[self.count]
+        return None if self.unknown else self.layout.due
+
+    @property
+    def complete(self) -> bool:
+        return self.count >= 4 and not self.unknown and self.layout.due is None
+
+
+#: What may still happen to a hand that is closed (the first four also when the table is at a later hand).
+LATE: Final[frozenset[type[Event]]] = frozenset({Moved, Discarded, Voided, Paid})
+_AFTER_CLOSE: Final = LATE | {Dropped, Exposed, Extra, CutCard}
+_AFTER_VOID: Final = _AFTER_CLOSE | {HandClosed, Called}
+
+_CleanKey = tuple[str | None, Layout, tuple[str, int | None, int | None] | None, bool]
+
+
+class _HandState:
+    """The state of a hand, every detail of it. ``counts`` is the shoe's, and is updated."""
+
+    def __init__(self, context: HandContext, counts: list[int]) -> None:
+        self.context = context
+        self.ruleset = context.ruleset
+        self.counts = counts
+        self.betting: str | None = None  # None, "open", "closed"
+        self.drawn: list[_Drawn] = []
+        self.extras: list[_Extra] = []
+        self.bets: list[_Placed] = []
+        self.paid: list[tuple[int, Paid]] = []
+        self.calls: list[tuple[int, Called]] = []
+        self.window: _Window | None = None
+        self.insured: list[InsuranceDue] = []
+        self.raised: list[_Raised] = []
+        self.closed: int | None = None
+        self.void: int | None = None
+        self.insurance_void = False
+
+    # -- the cards as the rules lay them
+
+    def lay(self) -> _Laid:
+        """Lay the cards that are still in the hand, in the order drawn (rulebook section 2)."""
+        layout, unknown, places = EMPTY, False, []
+        for n, drawn in enumerate(d for d in self.drawn if d.place is not None):
+            due: Place | None
+            if n < 4:
+                due = OPENING[n]
+            else:
+                due = drawn.place if unknown else layout.due
+            places.append((drawn, due))
+            if drawn.card is None:
+                unknown = True
+            elif due is not None and not unknown:
+                layout = layout.after[drawn.card.value]
+        return _Laid(layout, tuple(places), unknown, len(places))
+
+    def judge_places(self) -> None:
+        """Raise what can be said now about cards put where they do not belong."""
+        laid = self.lay()
+        layout, unknown = EMPTY, False
+        for n, (drawn, due) in enumerate(laid.places):
+            if n >= 4 and unknown:
+                return
+            if not drawn.judged:
+                drawn.judged, drawn.lawful = True, due
+                if drawn.put != due:
+                    self._misplaced(n, drawn, due, layout)
+            if drawn.card is None:
+                unknown = True
+            elif due is not None and not unknown:
+                layout = layout.after[drawn.card.value]
+
+    def _misplaced(self, n: int, drawn: _Drawn, due: Place | None, layout: Layout) -> None:
+        if due is None:
+            code = "card-overdrawn"
+        elif n < 4:
+            code = "initial-card-misplaced"
+        else:
+            code = "fifth-card-misplaced" if layout.drawn == 4 else "sixth-card-misplaced"
+        raised = _Raised(code, drawn.seq)
+        raised.drawn = drawn
+        self.raised.append(raised)
+
+    # -- the step
+
+    def step(self, seq: int, event: Event) -> None:
+        """Take one event. Raises :class:`EventRefused` before anything is changed."""
+        kind = type(event)
+        if self.void is not None and kind not in _AFTER_VOID:
+            raise EventRefused("hand", "hand-voided", hand=self.context.hand)
+        if self.closed is not None and kind not in _AFTER_CLOSE:
+            raise EventRefused("hand", "hand-closed", hand=self.context.hand)
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            raise EventRefused("event", "amendment")
+        handler(self, seq, event)
+
+    def betting_opened(self, seq: int, event: BettingOpened) -> None:
+        if self.betting is not None:
+            raise EventRefused("event", "betting-opened" if self.betting == "open" else "betting-closed")
+        self.betting = "open"
+
+    def betting_closed(self, seq: int, event: BettingClosed) -> None:
+        if self.betting == "closed":
+            raise EventRefused("event", "betting-closed")
+        if self.betting is None:  # nobody recorded the opening, but betting was open until now
+            for drawn in self.drawn:
+                self._during_betting(drawn.seq, drawn)
+        self.betting = "closed"
+
+    def _during_betting(self, seq: int, drawn: _Drawn) -> None:
+        self._raise("exposed-during-betting" if drawn.up else "dealt-during-betting", seq, drawn=drawn)
+
+    def bet(self, seq: int, event: Bet) -> None:
+        placed = _Placed(event)
+        offer = self.ruleset.bets.get(event.bet)
+        side = INSURANCE_BETS.get(event.bet)
+        codes = []
+        if offer is None:
+            codes.append("bet-not-offered")
+        elif side is not None:
+            codes += self._insurance_bet(placed, side)
+        else:
+            if self.betting == "closed":
+                codes.append("bet-after-close")
+            if offer.first_hands is not None and self.context.hand > offer.first_hands:
+                codes.append("side-bet-after-limit")
+            if event.bet in ("player", "banker") and self._opposes(event):
+                codes.append("opposing-bets")
+        placed.raised = [self._raise(code, seq) for code in codes]
+        self.bets.append(placed)
+
+    def _insurance_bet(self, placed: _Placed, side: str) -> list[str]:
+        if self.window is None:
+            placed.due = next((due for due in reversed(self.insured) if due.side == side), None)
+            return ["insurance-late-bet"]
+        due = self.window.due
+        if due is not None and due.side != side:
+            return ["insurance-not-due"]
+        placed.due = due
+        return []
+
+    def _opposes(self, event: Bet) -> bool:
+        """Whether this is the bet that first sets the seat against itself."""
+        mine = {placed.bet for placed in self.bets if placed.seat == event.seat}
+        return event.bet not in mine and bool(mine & {"player", "banker"})
+
+    def card(self, seq: int, event: CardDealt) -> None:
+        there = next((d for d in self.drawn if d.place == event.to), None)
+        if there is not None:
+            raise EventRefused("to", "occupied", place=event.to, card=there.text)
+        up = event.face == "up"
+        drawn = _Drawn(seq, event.to, event.card, up)
+        if self.context.after_last and not self.drawn:
+            self._raise("hand-after-last", seq)
+        if self.betting == "open":
+            self._during_betting(seq, drawn)
+        if self.window is not None and not self.window.dealt_early:
+            self.window.dealt_early = True
+            self._raise("insurance-dealt-early", seq, drawn=drawn)
+        self.drawn.append(drawn)
+        self.judge_places()
+        if up:
+            self._open_in_turn(seq, drawn)
+        if event.card is not None:
+            self._see(seq, event.card)
+
+    def opened(self, seq: int, event: Opened) -> None:
+        here = [d for d in self.drawn if d.place == event.place]
+        drawn = next((d for d in here if not d.up), None)
+        if drawn is None:
+            raise EventRefused("place", "face-up" if here else "empty-place", place=event.place)
+        if drawn.card is not None and drawn.card is not event.card:
+            raise EventRefused("card", "other-card", place=event.place, card=drawn.card.text)
+        seen = drawn.card is not None
+        drawn.card, drawn.up = event.card, True
+        if self.betting == "open":
+            self._during_betting(seq, drawn)
+        self._open_in_turn(seq, drawn)
+        self.judge_places()
+        if not seen:
+            self._see(seq, event.card)
+
+    def _open_in_turn(self, seq: int, drawn: _Drawn) -> None:
+        """Cards 1–4 may be opened in any order, later ones only when all before them are open."""
+        order = [d for d in self.drawn if d.place is not None]
+        n = order.index(drawn)
+        if n >= 4 and any(not before.up for before in order[:n]):
+            self._raise("opened-out-of-turn", seq, drawn=drawn)
+
+    def _see(self, seq: int, card: Card) -> None:
+        """Count a card of the shoe: no more copies can come than the decks hold."""
+        self.counts[card.index] += 1
+        if self.counts[card.index] > self.context.decks:
+            self._raise("card-impossible", seq, cards=(card.text,))
+
+    def extra(self, seq: int, event: Extra) -> None:
+        extra = _Extra(event.card, event.face == "up", True)
+        self.extras.append(extra)
+        if extra.up:
+            cards = () if event.card is None else (event.card.text,)
+            self._raise("extra-card-exposed", seq, cards=cards).extra = extra
+            if event.card is not None:
+                self._see(seq, event.card)
+
+    def exposed(self, seq: int, event: Exposed) -> None:
+        drawn = next((d for d in self.drawn if d.place == event.place), None) if event.place else None
+        if event.card is not None:
+            cards: tuple[str, ...] = (event.card.text,)
+        else:
+            cards = (drawn.card.text,) if drawn is not None and drawn.card is not None else ()
+        if event.when == "betting":
+            self._raise("exposed-during-betting", seq, cards=cards)
+        elif event.when in ("start", "burn"):
+            self._raise("exposed-at-start", seq, cards=cards)
+        else:
+            hidden = next((e for e in self.extras if e.on_felt and not e.up and not e.discarded), None)
+            if event.place is None and (hidden is not None or self.lay().complete):
+                # No card of this hand is left to be drawn: what was seen is the next hand's card (INC-extra).
+                if hidden is None:
+                    hidden = _Extra(event.card, True, False)
+                    self.extras.append(hidden)
+                hidden.up, hidden.card = True, event.card or hidden.card
+                self._raise("extra-card-exposed", seq, cards=cards).extra = hidden
+            else:
+                self._raise("exposed-during-draw", seq, cards=cards)
+
+    def moved(self, seq: int, event: Moved) -> None:
+        self._pick(event.source, "from").place = event.to
+
+    def discarded(self, seq: int, event: Discarded) -> None:
+        if event.place is not None:
+            self._pick(event.place, "place").place = None
+            return
+        extra = next((e for e in self.extras if not e.discarded), None)
+        if extra is None:
+            raise EventRefused("extra", "no-extra")
+        extra.discarded = True
+
+    def _pick(self, place: Place, key: str) -> _Drawn:
+        """The card that is meant at a place: the one that does not belong there, where the place holds two."""
+        here = [(drawn, due) for drawn, due in self.lay().places if drawn.place == place]
+        if not here:
+            raise EventRefused(key, "empty-place", place=place)
+        return next((drawn for drawn, due in here if due != place), here[0][0])
+
+    def dropped(self, seq: int, event: Dropped) -> None:
+        cards = () if event.card is None else (event.card.text,)
+        self._raise("card-dropped-opened" if event.opened else "card-dropped", seq, cards=cards)
+
+    def insurance_opened(self, seq: int, event: InsuranceOpened) -> None:
+        if self.window is not None:
+            raise EventRefused("window", "window-open", window=self.window.number)
+        due = self.insurance_due()
+        if due is None or due.window != event.window or self._spoiled_for_insurance():
+            self._raise("insurance-not-due", seq)
+            due = None
+        else:
+            self.insured.append(due)
+        self.window = _Window(event.window, due)
+
+    def insurance_due(self) -> InsuranceDue | None:
+        """The insurance that the cards on the table, all open, make due."""
+        laid = self.lay()
+        if laid.unknown or any(not drawn.up for drawn, _ in laid.places):
+            return None
+        return insurance_due(self.ruleset.insurance, laid.layout)
+
+    def _spoiled_for_insurance(self) -> bool:
+        return any(raised.code in SPOILS_INSURANCE and not self._corrected(raised) for raised in self.raised)
+
+    def insurance_odds(self, seq: int, event: InsuranceOdds) -> None:
+        window = self.window
+        if window is None:
+            raise EventRefused("event", "no-window")
+        wrong = []
+        if event.placed != event.side or (window.due is not None and event.side != window.due.side):
+            wrong.append(self._raise("insurance-odds-misplaced", seq))
+        if window.due is not None and event.odds != window.due.odds:
+            wrong.append(self._raise("insurance-odds-wrong", seq))
+        if not wrong:  # put right before the time was over
+            for raised in window.wrong_odds:
+                raised.corrected = True
+        window.odds_up = True
+        window.wrong_odds += wrong
+
+    def insurance_closed(self, seq: int, event: InsuranceClosed) -> None:
+        if self.window is None or self.window.number != event.window:
+            raise EventRefused("window", "window-not-open", window=event.window)
+        self._end_window(seq)
+
+    def _end_window(self, seq: int) -> None:
+        if self.window is not None and self.window.due is not None and not self.window.odds_up:
+            self._raise("insurance-odds-missing", seq)
+        self.window = None
+
+    def called(self, seq: int, event: Called) -> None:
+        self.calls.append((seq, event))
+        self._not_drawn(seq)
+
+    def _not_drawn(self, seq: int) -> None:
+        laid = self.lay()
+        if laid.due is None or self.void is not None or any(r.upto == laid.count for r in self.raised):
+            return
+        self._raise("card-not-drawn", seq).upto = laid.count
+
+    def paid_out(self, seq: int, event: Paid) -> None:
+        self.paid.append((seq, event))
+
+    def hand_closed(self, seq: int, event: HandClosed) -> None:
+        self._end_window(seq)
+        self._not_drawn(seq)
+        self.closed = seq
+
+    def voided(self, seq: int, event: Voided) -> None:
+        if event.scope == "hand":
+            if self.void is not None:
+                raise EventRefused("scope", "void-already")
+            self.void = seq
+            for raised in self.raised:
+                raised.corrected = True
+        else:
+            if self.insurance_void:
+                raise EventRefused("scope", "void-already")
+            self.insurance_void = True
+            for raised in self.raised:
+                if "void insurance" in self._ruling(raised).options:
+                    raised.corrected = True
+
+    def cut_card(self, seq: int, event: CutCard) -> None:
+        """The shoe keeps that this hand is the last (SHOE-last); the hand itself is as it was."""
+
+    def leave(self, seq: int) -> None:
+        """The table went on to something else without closing this hand."""
+        if self.closed is None and self.void is None:
+            self._end_window(seq)
+            self._raise("hand-incomplete", seq)
+
+    def _raise(self, code: str, seq: int, cards: tuple[str, ...] = (), drawn: _Drawn | None = None) -> _Raised:
+        raised = _Raised(code, seq, cards=cards)
+        raised.drawn = drawn
+        self.raised.append(raised)
+        return raised
+
+    # -- what it comes to
+
+    def clean_key(self) -> _CleanKey | None:
+        """The shared situation this state is one of; None where anything unusual, or any money, is in it."""
+        if self.raised or self.bets or self.paid or self.extras or self.window or self.insured or self.void:
+            return None
+        laid = self.lay()
+        if any(not drawn.up or drawn.place != due for drawn, due in laid.places):
+            return None
+        call = cast(tuple[str, int | None, int | None], self.calls[-1][1].token) if self.calls else None
+        if not all(self._call_right(called, laid) for _, called in self.calls):
+            return None
+        return self.betting, laid.layout, call, self.closed is not None
+
+    @staticmethod
+    def _call_right(call: Called, laid: _Laid) -> bool:
+        layout = laid.layout
+        return (
+            call.winner == layout.winner
+            and call.player in (None, layout.player)
+            and call.banker in (None, layout.banker)
+        )
+
+    def _ruling(self, raised: _Raised) -> Ruling:
+        case = raised.case
+        if raised.code == "card-overdrawn" and raised.drawn is not None:
+            case = "up" if raised.drawn.up else "down"
+        return self.ruleset.ruling_for(raised.code, case)
+
+    def _corrected(self, raised: _Raised) -> bool:
+        """Whether the log itself has put a finding right."""
+        if raised.corrected:
+            return True
+        drawn = raised.drawn
+        if raised.code in ("initial-card-misplaced", "fifth-card-misplaced", "sixth-card-misplaced", "card-overdrawn"):
+            assert drawn is not None
+            if drawn.place is None:
+                return True
+            return drawn.place == next(due for card, due in self.lay().places if card is drawn)
+        if raised.upto is not None:
+            return self.lay().count > raised.upto
+        if raised.extra is not None:
+            return raised.extra.discarded
+        return False
+
+    def audit(self) -> HandAudit:
+        laid = self.lay()
+        result = _result(laid.layout) if laid.complete else None
+        found = [self._finding(raised) for raised in self.raised]
+        found += self._call_findings(laid, result)
+        settlement = self._settle(laid, result, found)
+        found += self._payout_findings(result, settlement, found)
+        found.sort(key=lambda finding: finding.seq[0])
+        status = "voided" if self.void is not None else "closed" if self.closed is not None else "open"
+        paid: dict[tuple[int, str], Decimal] = {}
+        for _, event in self.paid:
+            paid[event.seat, event.bet] = paid.get((event.seat, event.bet), ZERO) + event.amount
+        return HandAudit(
+            self.context.table,
+            self.context.shoe,
+            self.context.hand,
+            status,
+            self._dealt(),
+            _correct(laid, self._on_felt()),
+            laid.due,
+            laid.layout,
+            result,
+            tuple(found),
+            strongest(found),
+            settlement,
+            paid,
+            self.insurance_due() if self.window is None else self.window.due,
+        )
+
+    def _finding(self, raised: _Raised) -> Finding:
+        if raised.drawn is not None and not raised.cards and raised.drawn.card is not None:
+            raised.cards = (raised.drawn.card.text,)
+        return raised.finding(self._ruling(raised), self._corrected(raised))
+
+    def _on_felt(self) -> tuple[str, ...]:
+        return tuple(
+            e.card.text if e.card is not None else UNKNOWN_CARD for e in self.extras if e.on_felt and not e.discarded
+        )
+
+    def _dealt(self) -> Felt:
+        places: dict[Place, tuple[str, ...]] = {}
+        for drawn in self.drawn:
+            if drawn.place is not None:
+                places[drawn.place] = (*places.get(drawn.place, ()), drawn.text)
+        return Felt(places, self._on_felt())
+
+    def _call_findings(self, laid: _Laid, result: Result | None) -> list[Finding]:
+        """The announced result against the right one: the last word counts, an earlier wrong one was put right."""
+        if result is None:
+            return []
+        wrong = [(seq, call) for seq, call in self.calls if not self._call_right(call, laid)]
+        last_right = bool(self.calls) and self._call_right(self.calls[-1][1], laid)
+        found = []
+        for seq, _ in wrong[-1:]:
+            raised = _Raised("wrong-result-called", seq)
+            corrected = last_right or (self.void is not None and seq < self.void)
+            found.append(raised.finding(self._ruling(raised), corrected))
+        return found
+
+    def _settle(self, laid: _Laid, result: Result | None, found: list[Finding]) -> tuple[Settlement, ...]:
+        if not self.bets:
+            return ()
+        mandatory = {finding.ruling for finding in found}
+        void = self.void is not None or "void hand" in mandatory
+        no_insurance = self.insurance_void or "void insurance" in mandatory
+        outcome = self._outcome(laid)
+        lines = []
+        for placed in self.bets:
+            insurance = placed.bet in INSURANCE_BETS
+            owed: Decimal | None
+            returned: Decimal | None
+            if void or (insurance and no_insurance) or self._bet_void(placed):
+                owed, returned = ZERO, placed.stake
+            elif result is None:
+                owed = returned = None
+            elif not insurance:
+                offer = cast(BetOffer, self.ruleset.bets.get(placed.bet))
+                owed, returned = settle(placed.bet, offer, placed.stake, outcome, self.ruleset.money)
+            elif placed.due is not None:
+                owed, returned = settle_insurance(placed.due, placed.stake, laid.layout, self.ruleset.money)
+            else:  # bought when nothing could be insured: there are no odds to settle it at
+                owed, returned = ZERO, placed.stake
+            lines.append(Settlement(placed.seat, placed.bet, placed.stake, owed, returned))
+        return tuple(lines)
+
+    def _bet_void(self, placed: _Placed) -> bool:
+        """A bet that a rule voids, or that the ruleset does not offer and so cannot pay."""
+        return placed.bet not in self.ruleset.bets or any(
+            self._ruling(raised).ruling == "void bet" for raised in placed.raised
+        )
+
+    def _outcome(self, laid: _Laid) -> Outcome:
+        rank = {due: drawn.card.rank for drawn, due in laid.places if due is not None and drawn.card is not None}
+        return Outcome(
+            laid.layout,
+            "P2" in rank and rank.get("P1") == rank["P2"],
+            "B2" in rank and rank.get("B1") == rank["B2"],
+        )
+
+    def _payout_findings(
+        self, result: Result | None, settlement: tuple[Settlement, ...], found: list[Finding]
+    ) -> list[Finding]:
+        """What was paid against what is owed, by seat and bet."""
+        if result is None and not any(line.owed is not None for line in settlement):
+            return []
+        owed: dict[tuple[int, str], Decimal] = {}
+        open_lines = set()
+        for line in settlement:
+            owed[line.seat, line.bet] = owed.get((line.seat, line.bet), ZERO) + (line.owed or ZERO)
+            if line.owed is None:
+                open_lines.add((line.seat, line.bet))
+        paid: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
+        for seq, event in self.paid:
+            paid.setdefault((event.seat, event.bet), []).append((seq, event.amount))
+        out = []
+        for key in [*owed, *(key for key in paid if key not in owed)]:
+            if key in open_lines:
+                continue
+            due, payments = owed.get(key, ZERO), paid.get(key, [])
+            total = sum((amount for _, amount in payments), ZERO)
+            at_close = sum((a for seq, a in payments if self.closed is None or seq < self.closed), ZERO)
+            corrected = total == due
+            if corrected and (self.closed is None or at_close == due):
+                continue
+            if not payments and self.closed is None:
+                continue
+            seqs = tuple(seq for seq, _ in payments) or (cast(int, self.closed),)
+            if corrected:  # wrong when the hand was closed, and put right since
+                seqs = tuple(seq for seq in seqs if seq < cast(int, self.closed)) or (cast(int, self.closed),)
+            out.append(_Raised("payout-wrong", *seqs).finding(self.ruleset.payout_ruling(key[1]), corrected))
+        return out
+
+
+def _result(layout: Layout) -> Result:
+    return Result(layout.player, layout.banker, layout.winner, layout.natural)
+
+
+def _correct(laid: _Laid, extras: tuple[str, ...]) -> Felt:
+    places: dict[Place, tuple[str, ...]] = {}
+    beyond = []
+    for drawn, due in laid.places:
+        if due is None:
+            beyond.append(drawn.text)
+        else:
+            places[due] = (*places.get(due, ()), drawn.text)
+    return Felt(places, (*beyond, *extras))
+
+
+_HANDLERS: Final[dict[type[Event], Any]] = {
+    BettingOpened: _HandState.betting_opened,
+    BettingClosed: _HandState.betting_closed,
+    Bet: _HandState.bet,
+    CardDealt: _HandState.card,
+    Opened: _HandState.opened,
+    Extra: _HandState.extra,
+    Exposed: _HandState.exposed,
+    Moved: _HandState.moved,
+    Discarded: _HandState.discarded,
+    Dropped: _HandState.dropped,
+    InsuranceOpened: _HandState.insurance_opened,
+    InsuranceOdds: _HandState.insurance_odds,
+    InsuranceClosed: _HandState.insurance_closed,
+    Called: _HandState.called,
+    Paid: _HandState.paid_out,
+    HandClosed: _HandState.hand_closed,
+    Voided: _HandState.voided,
+    CutCard: _HandState.cut_card,
+}
+
+# --- the memo ---------------------------------------------------------------------------------------------------------------
+
+
+class _Clean:
+    """A situation that many hands share: nothing went wrong and no money is on the table. ``after`` is what was learned."""
+
+    __slots__ = ("after", "closed", "layout")
+
+    def __init__(self, layout: Layout, closed: bool) -> None:
+        self.layout = layout
+        self.closed = closed
+        self.after: dict[object, _Clean | None] = {}
+
+
+_START: Final = _Clean(EMPTY, False)
+_CLEAN: Final[dict[_CleanKey, _Clean]] = {(None, EMPTY, None, False): _START}
+_UNLEARNED: Final = _Clean(EMPTY, False)
+
+
+class HandFold:
+    """One hand, folded event by event.
+
+    ``step(seq, event)`` takes the next event of the hand (``seq``: its position at the table); ``audit()`` answers at any
+    time. ``memo=False`` takes every step in full, for tests that compare the two.
+    """
+
+    __slots__ = ("_clean", "_state", "context", "counts", "spoiled", "trail")
+
+    def __init__(self, context: HandContext, memo: bool = True) -> None:
+        self.context = context
+        #: How often each card was seen in the shoe, this hand included.
+        self.counts = context.counts.copy()
+        #: A line of the hand could not be read: it is not judged.
+        self.spoiled = False
+        self.trail: list[tuple[int, Event]] = []
+        self._clean: _Clean | None = _START if memo and not context.after_last else None
+        self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
+
+    @classmethod
+    def of(cls, context: HandContext, events: Iterable[tuple[int, Event]], memo: bool = True) -> HandFold:
+        """Fold a hand from its own events, late ones included. Raises :class:`EventRefused`."""
+        left, context.left = context.left, None
+        fold = cls(context, memo)
+        for seq, event in events:
+            if left is not None and seq > left and context.left is None:
+                fold.leave(left)
+            fold.step(seq, event)
+        if left is not None and context.left is None:
+            fold.leave(left)
+        return fold
+
+    @property
+    def number(self) -> int:
+        """The hand's number in its shoe."""
+        return self.context.hand
+
+    def step(self, seq: int, event: Event) -> None:
+        """Take the next event. Raises :class:`EventRefused` and leaves the fold as it was."""
+        clean = self._clean
+        if clean is not None and event.token is not None:
+            following = clean.after.get(event.token, _UNLEARNED)
+            if following is _UNLEARNED:
+                following = self._learn(clean, seq, event)
+            if following is not None:
+                if type(event) is CardDealt:
+                    index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
+                    if self.counts[index] >= self.context.decks:
+                        self._step_in_full(seq, event)
+                        return
+                    self.counts[index] += 1
+                self._clean = following
+                self.trail.append((seq, event))
+                return
+        self._step_in_full(seq, event)
+
+    def _step_in_full(self, seq: int, event: Event) -> None:
+        if self.spoiled:
+            card = event.card if isinstance(event, CardDealt | Opened) else None
+            if card is not None:
+                self.counts[card.index] += 1
+            return
+        if self._state is None:
+            self._state, self._clean = self._in_full(), None
+        self._state.step(seq, event)
+        self.trail.append((seq, event))
+
+    def _in_full(self) -> _HandState:
+        """The state in full, from the hand's own events."""
+        self.counts[:] = self.context.counts
+        state = _HandState(self.context, self.counts)
+        for seq, event in self.trail:
+            state.step(seq, event)
+        return state
+
+    def _learn(self, clean: _Clean, seq: int, event: Event) -> _Clean | None:
+        """Take the step in full once, and remember where it leads if that is a clean situation again."""
+        state = _HandState(self.context, self.context.counts.copy())
+        for before in self.trail:
+            state.step(*before)
+        if type(event) is CardDealt and event.card is not None and state.counts[event.card.index] >= self.context.decks:
+            return None  # the shoe holds no such card any more: true of this hand, not of the situation
+        try:
+            state.step(seq, event)
+            key = state.clean_key()
+        except EventRefused:
+            key = None
+        following = None
+        if key is not None:
+            following = _CLEAN.get(key)
+            if following is None:
+                _CLEAN[key] = following = _Clean(key[1], key[3])
+        clean.after[event.token] = following
+        return following
+
+    def leave(self, seq: int) -> None:
+        """The table went on, with the event at ``seq``, to the next hand or closed the shoe."""
+        if self.context.left is not None:
+            return
+        if not self.spoiled and not (self._clean is not None and self._clean.closed):
+            if self._state is None:
+                self._state, self._clean = self._in_full(), None
+            self._state.leave(self.trail[-1][0] if self.trail else seq)
+        self.context.left = seq
+
+    def spoil(self) -> None:
+        """A line of this hand cannot be read: from now on it is kept, not judged."""
+        if self._state is None:
+            self._state, self._clean = self._in_full(), None
+        self.spoiled = True
+
+    def copy(self) -> HandFold:
+        """An independent fold in the same state (of a hand that is judged), for what-if questions."""
+        return HandFold.of(HandContext.from_json(self.context.to_json()), self.trail)
+
+    @property
+    def open(self) -> bool:
+        """True until the hand is closed or void."""
+        if self._state is not None:
+            return self._state.closed is None and self._state.void is None
+        return not cast(_Clean, self._clean).closed
+
+    def audit(self) -> HandAudit:
+        """What the rules say of the hand as the log leaves it."""
+        if self._state is None:
+            return self._clean_audit(cast(_Clean, self._clean))
+        audit = self._state.audit()
+        if self.spoiled:
+            return audit._replace(
+                status="unreadable",
+                next_due=None,
+                result=None,
+                findings=(),
+                ruling=None,
+                settlement=(),
+                insurance_due=None,
+            )
+        return audit
+
+    def _clean_audit(self, clean: _Clean) -> HandAudit:
+        layout = clean.layout
+        felt = Felt({e.to: (cast(Card, e.card).text,) for _, e in self.trail if type(e) is CardDealt}, ())
+        context = self.context
+        return HandAudit(
+            context.table,
+            context.shoe,
+            context.hand,
+            "closed" if clean.closed else "open",
+            felt,
+            felt,
+            layout.due,
+            layout,
+            _result(layout) if layout.due is None else None,
+            (),
+            None,
+            (),
+            {},
+            insurance_due(context.ruleset.insurance, layout) if context.ruleset.insurance else None,
+        )

@@ -1,0 +1,498 @@
+"""The judge: folds a table's log into hands and shoes, one event at a time.
+
+``TableFold.step`` is what live play calls; ``replay`` folds a whole log with its amendments and late decisions; both come
+to the same. Positions (``seq``) count the events of the table from 1.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dealing.rules.cards import BURN_COUNTS, CARDS, Card
+from dealing.rules.events import (
+    Amended,
+    BurnCard,
+    CardsBurned,
+    CutCard,
+    Dropped,
+    Event,
+    Exposed,
+    ShoeClosed,
+    ShoeOpened,
+)
+from dealing.rules.hand import (
+    LATE,
+    REFUSALS,
+    EventRefused,
+    Finding,
+    HandAudit,
+    HandContext,
+    HandFold,
+    Result,
+    Settlement,
+    counts_from_json,
+    strongest,
+)
+from dealing.rules.rulesets import Ruleset, get_ruleset
+
+__all__ = [
+    "LATE",
+    "REFUSALS",
+    "Effective",
+    "EventRefused",
+    "Finding",
+    "FoldedTable",
+    "HandAudit",
+    "HandContext",
+    "HandFold",
+    "Result",
+    "Settlement",
+    "ShoeAudit",
+    "ShoeFold",
+    "TableFold",
+    "effective",
+    "fold_all",
+    "replay",
+    "strongest",
+]
+
+
+class ShoeAudit(NamedTuple):
+    """What the rules say of a shoe beside its hands.
+
+    ``cards_seen``: cards whose face was seen. ``hands``: hands begun. ``burn_due``: how many cards the burn card asks for.
+    """
+
+    table: str
+    shoe: int
+    findings: tuple[Finding, ...]
+    ruling: str | None
+    cards_seen: int
+    hands: int
+    burn_due: int | None
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON object of a shoe that ``audit_log`` prints."""
+        return {
+            "table": self.table,
+            "shoe": self.shoe,
+            "hand": None,
+            "findings": [finding.as_dict() for finding in self.findings],
+            "cards_seen": self.cards_seen,
+            "hands": self.hands,
+        }
+
+
+class _ShoeFinding(msgspec.Struct):
+    """A finding of the shoe as it was raised."""
+
+    code: str
+    seq: list[int]
+    cards: list[str] = []
+    case: str = ""
+    corrected: bool = False
+
+
+class ShoeFold:
+    """One shoe of one table: the burn, the cut card, the cards seen, and which hands were dealt from it (section 4)."""
+
+    def __init__(self, table: str, number: int, ruleset: Ruleset, decks: int) -> None:
+        self.table = table
+        self.number = number
+        self.ruleset = ruleset
+        self.decks = decks
+        #: How often each of the 52 cards was seen.
+        self.counts = [0] * 52
+        self.burn_card: Card | None = None
+        self.burned: int | None = None
+        #: The number of the newest hand; 0 before the first.
+        self.hand = 0
+        self.hands = 0
+        #: The number of the last hand that may be dealt, once the cut card is out (SHOE-last).
+        self.last_hand: int | None = None
+        #: Why the shoe was closed; None while it is open.
+        self.closed: str | None = None
+        #: The line that opened the shoe could not be read: its hands are not judged.
+        self.spoiled = False
+        self._raised: list[_ShoeFinding] = []
+
+    @property
+    def burn_due(self) -> int | None:
+        """How many cards the burn card asks for (SHOE-burn); None while it is not known."""
+        return None if self.burn_card is None else BURN_COUNTS[self.burn_card.rank]
+
+    def context(self, hand: int) -> HandContext:
+        """What a hand begun now takes from the shoe."""
+        after_last = self.last_hand is not None and hand > self.last_hand
+        return HandContext(self.table, self.number, hand, self.ruleset, self.decks, after_last, self.counts.copy())
+
+    def begin_hand(self, seq: int, hand: int) -> None:
+        """A hand begins with the event at ``seq``."""
+        if self.hands == 0 and not self.spoiled:
+            if self.burn_card is None or self.burned is None:
+                self._raised.append(_ShoeFinding("burn-missing", [seq]))
+            for raised in self._raised:
+                if not raised.corrected:
+                    raised.case = ""
+        self.hand = hand
+        self.hands += 1
+
+    def step(self, seq: int, event: Event) -> None:
+        """Take an event of the shoe. Raises :class:`EventRefused` and leaves the fold as it was."""
+        if isinstance(event, BurnCard):
+            if self.burn_card is not None:
+                raise EventRefused("event", "burn-card-known")
+            if self.hands:
+                raise EventRefused("event", "hands-dealt")
+            self.burn_card = event.card
+            self._see(seq, event.card)
+            self._check_burn(seq)
+        elif isinstance(event, CardsBurned):
+            self.burned = (self.burned or 0) + event.count
+            if not self.hands:
+                self._check_burn(seq)
+        elif isinstance(event, CutCard):
+            if self.last_hand is not None:
+                raise EventRefused("event", "cut-card-out")
+            self.last_hand = self.hand if event.hand is None else event.hand
+        elif isinstance(event, Exposed):
+            code = {"betting": "exposed-during-betting", "drawing": "extra-card-exposed"}.get(
+                event.when, "exposed-at-start"
+            )
+            self._raise(code, seq, event.card)
+        elif isinstance(event, Dropped):
+            self._raise("card-dropped-opened" if event.opened else "card-dropped", seq, event.card)
+        elif isinstance(event, ShoeClosed):
+            self.closed = event.reason
+        else:
+            raise EventRefused("event", "amendment")
+
+    def _raise(self, code: str, seq: int, card: Card | None) -> None:
+        self._raised.append(_ShoeFinding(code, [seq], [] if card is None else [card.text]))
+
+    def _see(self, seq: int, card: Card) -> None:
+        self.counts[card.index] += 1
+        if self.counts[card.index] > self.decks:
+            self._raise("card-impossible", seq, card)
+
+    def _check_burn(self, seq: int) -> None:
+        """The cards burned against the burn card (SHOE-burn); more burned before the first hand puts a short burn right."""
+        if self.burn_due is None or self.burned is None:
+            return
+        raised = next((r for r in self._raised if r.code == "burn-count-wrong"), None)
+        if raised is not None:
+            raised.seq.append(seq)
+            raised.corrected = self.burned == self.burn_due
+        elif self.burned != self.burn_due:
+            self._raised.append(_ShoeFinding("burn-count-wrong", [seq], case="before-first-hand"))
+
+    def audit(self) -> ShoeAudit:
+        """What the rules say of the shoe as the log leaves it."""
+        findings = []
+        for raised in self._raised:
+            ruling = self.ruleset.ruling_for(raised.code, raised.case)
+            findings.append(
+                Finding(
+                    raised.code,
+                    tuple(raised.seq),
+                    tuple(raised.cards),
+                    "corrected" if raised.corrected else "open",
+                    ruling.rules,
+                    ruling.ruling,
+                    ruling.options,
+                    ruling.mandatory,
+                    ruling.measures,
+                    raised.case,
+                )
+            )
+        findings.sort(key=lambda finding: finding.seq[0])
+        return ShoeAudit(
+            self.table, self.number, tuple(findings), strongest(findings), sum(self.counts), self.hands, self.burn_due
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that :meth:`from_json` reads: everything the fold needs to go on."""
+        return {
+            "table": self.table,
+            "number": self.number,
+            "ruleset": self.ruleset.name,
+            "decks": self.decks,
+            "counts": {CARDS[i].text: n for i, n in enumerate(self.counts) if n},
+            "burn_card": self.burn_card and self.burn_card.text,
+            "burned": self.burned,
+            "hand": self.hand,
+            "hands": self.hands,
+            "last_hand": self.last_hand,
+            "closed": self.closed,
+            "raised": msgspec.to_builtins(self._raised),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ShoeFold:
+        """The fold that :meth:`to_json` wrote."""
+        shoe = cls(data["table"], data["number"], get_ruleset(data["ruleset"]), data["decks"])
+        shoe.counts = counts_from_json(data["counts"])
+        shoe.burn_card = Card.parse(data["burn_card"]) if data["burn_card"] else None
+        shoe.burned = data["burned"]
+        shoe.hand = data["hand"]
+        shoe.hands = data["hands"]
+        shoe.last_hand = data["last_hand"]
+        shoe.closed = data["closed"]
+        shoe._raised = msgspec.convert(data["raised"], list[_ShoeFinding])
+        return shoe
+
+
+Left = tuple[HandFold | ShoeFold, ...]
+_NOTHING: Final[Left] = ()
+
+
+class TableFold:
+    """The fold of one table's log: the current shoe and the current hand.
+
+    A closed hand stays current until the next begins or its shoe is closed. ``memo=False`` takes every step of every hand
+    in full. ``ruleset`` judges by that one whatever the log names.
+    """
+
+    __slots__ = ("hand", "last_at", "memo", "ruleset", "shoe", "table")
+
+    def __init__(self, table: str, memo: bool = True, ruleset: Ruleset | None = None) -> None:
+        self.table = table
+        self.memo = memo
+        self.ruleset = ruleset
+        self.shoe: ShoeFold | None = None
+        self.hand: HandFold | None = None
+        self.last_at: dt.datetime | None = None
+
+    @classmethod
+    def resume(
+        cls, table: str, shoe: ShoeFold | None, hand: HandFold | None, last_at: dt.datetime | None = None
+    ) -> TableFold:
+        """Go on from a stored shoe and hand. The hand's counts are the shoe's from here on."""
+        fold = cls(table)
+        fold.shoe, fold.hand, fold.last_at = shoe, hand, last_at
+        if shoe is not None and hand is not None:
+            shoe.counts = hand.counts
+        return fold
+
+    def step(self, seq: int, event: Event) -> Left:
+        """Take the next event of the table; returns the hand, or hand and shoe, that the table has left with it.
+
+        Raises :class:`EventRefused` where the event cannot have happened, and :class:`EventError` where the ruleset it
+        names is unknown; the fold is then as it was. Times are not compared here: see ``dealing.log`` and
+        ``dealing.logfile``, which see the lines as they were written.
+        """
+        number = event.hand
+        shoe = self.shoe
+        if number is None:
+            left = self._shoe_event(seq, event)
+        elif shoe is None or event.shoe != shoe.number:
+            raise self._no_shoe(event)
+        else:
+            hand = self.hand
+            if hand is not None and hand.context.hand == number:
+                if shoe.closed is not None and type(event) not in LATE:
+                    raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
+                if type(event) is CutCard and shoe.last_hand is not None:
+                    raise EventRefused("event", "cut-card-out")
+                hand.step(seq, event)
+                left = _NOTHING
+            else:
+                left = self._begin(seq, event, shoe, number)
+            if type(event) is CutCard:
+                shoe.last_hand = number
+        self.last_at = event.at
+        return left
+
+    def _no_shoe(self, event: Event) -> EventRefused:
+        if self.shoe is not None and event.shoe < self.shoe.number:
+            return EventRefused("shoe", "shoe-closed", shoe=event.shoe)
+        return EventRefused("shoe", "no-shoe", shoe=event.shoe)
+
+    def _begin(self, seq: int, event: Event, shoe: ShoeFold, number: int) -> Left:
+        if shoe.closed is not None:
+            raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
+        if number <= shoe.hand:
+            raise EventRefused("hand", "hand-behind", hand=number, last=shoe.hand)
+        if type(event) is CutCard and shoe.last_hand is not None:
+            raise EventRefused("event", "cut-card-out")
+        hand = HandFold(shoe.context(number), self.memo)
+        if shoe.spoiled:
+            hand.spoil()
+        hand.step(seq, event)
+        left = self._leave(seq)
+        shoe.begin_hand(seq, number)
+        shoe.counts = hand.counts
+        self.hand = hand
+        return left
+
+    def _leave(self, seq: int) -> Left:
+        hand, self.hand = self.hand, None
+        if hand is None:
+            return _NOTHING
+        hand.leave(seq)
+        return (hand,)
+
+    def _shoe_event(self, seq: int, event: Event) -> Left:
+        shoe = self.shoe
+        if isinstance(event, ShoeOpened):
+            return self._open(seq, event.shoe, self.ruleset or get_ruleset(event.ruleset), event.decks)
+        if shoe is None or event.shoe != shoe.number:
+            raise self._no_shoe(event)
+        if shoe.closed is not None:
+            raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
+        shoe.step(seq, event)
+        if shoe.closed is None:
+            return _NOTHING
+        return (*self._leave(seq), shoe)
+
+    def _open(self, seq: int, number: int, ruleset: Ruleset, decks: int) -> Left:
+        shoe = self.shoe
+        if shoe is not None and number <= shoe.number:
+            code = "shoe-opened" if number == shoe.number else "shoe-behind"
+            raise EventRefused("shoe", code, shoe=number, last=shoe.number)
+        left: Left = _NOTHING
+        if shoe is not None and shoe.closed is None:
+            left = (*self._leave(seq), shoe)
+        self.shoe, self.hand = ShoeFold(self.table, number, ruleset, decks), None
+        return left
+
+    def spoil(self, seq: int, shoe: int | None, hand: int | None) -> Left:
+        """A line could not be read: the hand it belongs to is not judged (status ``unreadable``).
+
+        ``shoe`` and ``hand`` are what the line says of itself; where it names no shoe it is taken to be of the current
+        hand. A shoe that was never opened readably is begun unjudged. Returns what was left, as :meth:`step` does.
+        """
+        left: Left = _NOTHING
+        current = self.shoe
+        if shoe is not None and (current is None or shoe > current.number):
+            left = self._open(seq, shoe, self.ruleset or get_ruleset("standard"), 8)
+            assert self.shoe is not None
+            self.shoe.spoiled = True
+        elif current is None or (shoe is not None and shoe < current.number):
+            return left
+        current = self.shoe
+        assert current is not None
+        if hand is None or current.closed is not None:
+            if shoe is None and self.hand is not None and self.hand.open:
+                self.hand.spoil()
+            return left
+        if self.hand is not None and self.hand.context.hand == hand:
+            self.hand.spoil()
+        elif hand > current.hand:
+            fold = HandFold(current.context(hand), self.memo)
+            fold.spoil()
+            left = (*left, *self._leave(seq))
+            current.begin_hand(seq, hand)
+            current.counts = fold.counts
+            self.hand = fold
+        return left
+
+
+# --- whole logs -------------------------------------------------------------------------------------------------------------
+
+
+class Effective(NamedTuple):
+    """A log as the audit reads it: ``events`` with amendments applied, and the ``late`` ones by (shoe, hand)."""
+
+    events: list[tuple[int, Event]]
+    late: dict[tuple[int, int], list[tuple[int, Event]]]
+
+
+def check_amendment(seq: int, amended: Amended, target: Event | None) -> None:
+    """Whether an amendment at position ``seq`` may replace the entry ``target`` (None: there is none at its ``seq``).
+
+    Raises :class:`EventRefused`.
+    """
+    if target is None or amended.seq >= seq:
+        raise EventRefused("seq", "no-entry", seq=amended.seq)
+    if isinstance(target, Amended):
+        raise EventRefused("seq", "entry-is-amendment", seq=amended.seq)
+    if (target.shoe, target.hand) != (amended.shoe, amended.hand):
+        raise EventRefused("seq", "entry-of-other-hand", seq=amended.seq)
+
+
+def effective(events: Iterable[tuple[int, Event]]) -> Effective:
+    """Apply the amendments of a table's (or one whole shoe's) events, and set late decisions apart.
+
+    An event is late when the table was already at a later hand. Raises :class:`EventRefused` for an amendment of nothing.
+    """
+    raw = list(events)
+    by_seq = dict(raw)
+    entries: dict[int, Event | None] = {}
+    for seq, event in raw:
+        if isinstance(event, Amended):
+            check_amendment(seq, event, by_seq.get(event.seq))
+            entries[event.seq] = event.entry
+    out = Effective([], {})
+    at = (0, 0)
+    for seq, event in raw:
+        if isinstance(event, Amended):
+            continue
+        entry = entries.get(seq, event)
+        if entry is None:
+            continue
+        place = (entry.shoe, entry.hand or 0)
+        if type(entry) in LATE and entry.hand is not None and place < at:
+            out.late.setdefault((entry.shoe, entry.hand), []).append((seq, entry))
+        else:
+            at = max(at, place)
+            out.events.append((seq, entry))
+    return out
+
+
+def replay(table: str, events: Iterable[tuple[int, Event]], memo: bool = True) -> Iterator[HandFold | ShoeFold]:
+    """Fold all events of a table, or of whole shoes of it: yields each hand and each shoe in log order, the current last.
+
+    Raises :class:`EventRefused` (with ``at_seq`` set to the position of the event that cannot have happened).
+    """
+    log = effective(events)
+    fold = TableFold(table, memo)
+    for seq, event in log.events:
+        try:
+            left = fold.step(seq, event)
+        except EventRefused as error:
+            error.at_seq = seq
+            raise
+        yield from _with_late(left, log.late)
+    rest: list[HandFold | ShoeFold] = [] if fold.hand is None else [fold.hand]
+    if fold.shoe is not None and fold.shoe.closed is None:
+        rest.append(fold.shoe)
+    yield from _with_late(rest, log.late)
+    for (shoe, hand), late in log.late.items():
+        error = EventRefused("hand", "no-hand", shoe=shoe, hand=hand)
+        error.at_seq = late[0][0]
+        raise error
+
+
+def _with_late(
+    folds: Iterable[HandFold | ShoeFold], late: dict[tuple[int, int], list[tuple[int, Event]]]
+) -> Iterator[HandFold | ShoeFold]:
+    for fold in folds:
+        if isinstance(fold, HandFold):
+            for seq, event in late.pop((fold.context.shoe, fold.context.hand), ()):
+                try:
+                    fold.step(seq, event)
+                except EventRefused as error:
+                    error.at_seq = seq
+                    raise
+        yield fold
+
+
+class FoldedTable(NamedTuple):
+    """A whole table folded: hands and shoes in log order."""
+
+    folds: tuple[HandFold | ShoeFold, ...]
+
+    @property
+    def audits(self) -> list[HandAudit | ShoeAudit]:
+        """What the rules say of each hand and shoe, in log order."""
+        return [fold.audit() for fold in self.folds]
+
+
+def fold_all(table: str, events: Iterable[tuple[int, Event]], memo: bool = True) -> FoldedTable:
+    """Fold a table's events in memory. Raises :class:`EventRefused` as :func:`replay` does."""
+    return FoldedTable(tuple(replay(table, events, memo)))
