@@ -1,5 +1,6 @@
 """The house itself: walls, settings, health page, packages, what the pages load."""
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -319,6 +320,12 @@ def test_what_a_package_needs_is_pinned_too() -> None:
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 loose.add(canonicalize_name(requirement.name))
     assert loose - pinned == set()
+
+
+def test_vendored_files_are_what_they_are_said_to_be() -> None:
+    vendor = ROOT / "dealing" / "static" / "vendor"
+    said = dict(re.findall(r"^(\S+\.js) ([0-9a-f]{64})$", (vendor / "VERSIONS.txt").read_text(), re.MULTILINE))
+    assert said == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in vendor.glob("*.js")}
 
 
 def test_pages_load_nothing_from_elsewhere() -> None:
