@@ -395,6 +395,9 @@ class TableFold:
 # --- whole logs -------------------------------------------------------------------------------------------------------------
 
 
+_AFTER_ALL_HANDS: Final = 10**9
+
+
 class Effective(NamedTuple):
     """A log as the audit reads it: ``events`` with amendments applied, and the ``late`` ones by (shoe, hand)."""
 
@@ -418,7 +421,8 @@ def check_amendment(seq: int, amended: Amended, target: Event | None) -> None:
 def effective(events: Iterable[tuple[int, Event]]) -> Effective:
     """Apply the amendments of a table's (or one whole shoe's) events, and set late decisions apart.
 
-    An event is late when the table was already at a later hand. Raises :class:`EventRefused` for an amendment of nothing.
+    An event is late when the table was already at a later hand, or the shoe was closed. Raises :class:`EventRefused`
+    for an amendment of nothing.
     """
     raw = list(events)
     by_seq = dict(raw)
@@ -435,7 +439,7 @@ def effective(events: Iterable[tuple[int, Event]]) -> Effective:
         entry = entries.get(seq, event)
         if entry is None:
             continue
-        place = (entry.shoe, entry.hand or 0)
+        place = (entry.shoe, _AFTER_ALL_HANDS if type(entry) is ShoeClosed else entry.hand or 0)
         if type(entry) in LATE and entry.hand is not None and place < at:
             out.late.setdefault((entry.shoe, entry.hand), []).append((seq, entry))
         else:
