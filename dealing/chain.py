@@ -4,9 +4,9 @@ Each row's hash is the SHA-256, as 64 lower-case hex digits, of these UTF-8 byte
 
     <hash of the row before> LF <canonical JSON>
 
-where the row before the first is `dealing.models.genesis_hash(table code)`, LF is one line feed, and the canonical JSON is
-the object ``{"actor":…,"payload":…,"recorded_at":…,"seq":…}``: keys in that order, no spaces, non-ASCII characters as
-themselves. `payload` is the log line as a JSON *string*, so its own bytes are covered; `recorded_at` is UTC with six
+where the row before the first is `dealing.models.genesis_hash(table code)`, LF is one line feed, and the canonical JSON
+is the object ``{"actor":…,"payload":…,"recorded_at":…,"seq":…}``: keys in that order, no spaces, non-ASCII characters
+as themselves. `payload` is the log line as a JSON *string*, so its own bytes are covered; `recorded_at` is UTC with six
 decimals, as ``2026-11-30T13:00:00.123456+00:00``.
 """
 

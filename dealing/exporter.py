@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Protocol
 
 from dealing.models import Table, TableEvent
 
 CHUNK = 5000
 
 
-def export_table(table: Table, output: TextIO) -> int:
+class Output(Protocol):
+    """What lines are written to: a file, or a command's output."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def export_table(table: Table, output: Output) -> int:
     """Write the table's whole log to `output` in constant memory; how many lines that was.
 
     Events recorded meanwhile are left out. A single shoe is never written alone: an `amended` line names a position of

@@ -45,7 +45,7 @@ def validate_ruleset(value: str) -> None:
         raise ValidationError(_("There is no ruleset “%(value)s”."), params={"value": value})
 
 
-def languages() -> list[tuple[str, str]]:
+def languages() -> list[tuple[str, Any]]:
     """The languages the pages come in; a function, so that adding one needs no migration."""
     return list(settings.LANGUAGES)
 
@@ -167,8 +167,6 @@ class Shoe(models.Model):
     fold = models.JSONField(_("state"), default=dict)
     audit = models.JSONField(_("audit"), default=dict)
     has_findings = models.BooleanField(_("has findings"), default=False)
-
-    hand_set: models.Manager[Hand]
 
     class Meta:
         verbose_name = _("shoe")

@@ -12,4 +12,5 @@ from django.dispatch import Signal
 #: hand    the `Hand` projection the event belongs to, or None
 #: hands   every `Hand` projection made or changed, in log order
 #: shoes   every `Shoe` projection made or changed, in log order
+#: gone    (shoe number, hand number) of each hand that an amendment took away
 event_recorded = Signal()

@@ -17,7 +17,7 @@ CHUNK = 2000
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Where a log is not what was recorded. `seq` is the first broken position, None where no single row is to blame."""
+    """Where a log is not what was recorded. `seq`: the first broken position; None where no single row is to blame."""
 
     table: str
     seq: int | None

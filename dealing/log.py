@@ -1,0 +1,395 @@
+"""The one door into the log: `record()` appends an event, or refuses it and changes nothing.
+
+The judge's fold of a table is taken up from the projections (`Shoe.fold`, `Hand.context` and that one hand's events):
+recording costs the same at the first hand and at the ten-thousandth. Everything happens in one transaction that holds
+the lock on the table's row, so two writers at one table take turns.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from dealing.chain import row_hash
+from dealing.models import Hand, Shoe, Table, TableEvent
+from dealing.projections import Numbered, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
+from dealing.rules.events import (
+    Amended,
+    Event,
+    EventError,
+    ShoeClosed,
+    format_event,
+    format_time,
+    parse_event,
+    parse_line,
+)
+from dealing.rules.judge import (
+    LATE,
+    EventRefused,
+    HandContext,
+    HandFold,
+    ShoeFold,
+    TableFold,
+    check_amendment,
+    effective,
+)
+from dealing.signals import event_recorded
+
+#: What `LogError` says.
+LOG_MESSAGES: Final[dict[str, str]] = {
+    "no-such-table": "there is no table {value}",
+    "other-table": "is {value}, and the events before it are of table {table}",
+    "key-used": "{value} is the key of another event, at position {seq}",
+    "at-earlier": "is before the table's last event, which was at {last}",
+    "table-moved-on": "the table's log is at position {seq} by now, not at {expected}",
+}
+
+
+class LogError(EventError):
+    """An event that the log, and not the judge, refuses."""
+
+    messages = LOG_MESSAGES
+
+
+class Conflict(LogError):  # noqa: N818  # what it is called all over the project
+    """Somebody else wrote first: the head of the table's log is not where the writer believed it to be."""
+
+    def __init__(self, seq: int, expected: int) -> None:
+        super().__init__("seq", "table-moved-on", seq=seq, expected=expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of an event. `duplicate`: it was in the log already, and nothing was changed."""
+
+    row: TableEvent
+    shoe: Shoe
+    hand: Hand | None
+    duplicate: bool = False
+
+
+def record(event: Event | Mapping[str, object], *, actor: str, expected_seq: int | None = None) -> Recorded:
+    """Append one event to its table's log and bring the projections up to date.
+
+    `event` is an `Event` or the object of a log line; an object without `at` is stamped with the table's own clock
+    (`next_at`) once the table is locked, and is then compared without `at` where its key is known already.
+    `actor` is who recorded it: a user name or a device's code. `expected_seq` is the position of the table's last event
+    as far as the writer knows.
+
+    Raises `EventError` (a bad event), `EventRefused` (it cannot have happened) or `Conflict`; nothing is changed then.
+    """
+    return record_many([event], actor=actor, expected_seq=expected_seq)[0]
+
+
+def record_many(
+    events: Iterable[Event | Mapping[str, object]], *, actor: str, expected_seq: int | None = None
+) -> list[Recorded]:
+    """Append several events of one table: all of them, or none. Otherwise as `record`; one signal is sent for all."""
+    given = [_parsed(event) for event in events]
+    if not given:
+        return []
+    with transaction.atomic():
+        writer = Writer(given[0][0].table, actor)
+        rows = []
+        for event, stamped in given:
+            row, duplicate = writer.append(event, expected_seq, stamp=stamped)
+            rows.append((row, duplicate))
+            if not duplicate:
+                expected_seq = None
+        writer.save()
+        return [
+            Recorded(row, writer.shoe(row.shoe_number), writer.hand(row.shoe_number, row.hand_number), duplicate)
+            for row, duplicate in rows
+        ]
+
+
+def _parsed(given: Event | Mapping[str, object]) -> tuple[Event, bool]:
+    """The event, and whether its time is still to be set."""
+    if isinstance(given, Event):
+        return given, False
+    return parse_event({"at": "2000-01-01T00:00:00.000+00:00", **given}), "at" not in given
+
+
+def next_at(table: Table) -> dt.datetime:
+    """Now, in the venue's time zone, to the millisecond, and never before the table's last event."""
+    now = timezone.now()
+    at = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    if table.last_at is not None and table.last_at > at:
+        at = table.last_at
+    return at.astimezone(table.venue.zone)
+
+
+def hand_events(hand: Hand) -> list[Numbered]:
+    """The events of one hand as the audit reads them: amended, late decisions last."""
+    shoe = hand.shoe
+    return _hand_events(shoe.table_id, shoe.number, hand.number)
+
+
+def hand_fold(hand: Hand) -> HandFold:
+    """The judge's fold of one hand, from its own events."""
+    return HandFold.of(HandContext.from_json(hand.context), hand_events(hand))
+
+
+def _hand_events(table_id: int, shoe: int, hand: int) -> list[Numbered]:
+    rows = TableEvent.objects.filter(table_id=table_id, shoe_number=shoe, hand_number=hand).order_by("seq")
+    return effective((seq, parse_line(payload)) for seq, payload in rows.values_list("seq", "payload")).events
+
+
+class Writer:
+    """Appends to one table's log, whose lock it takes: make it inside a transaction, `append`, and `save` once.
+
+    After an exception the transaction must be rolled back and the writer thrown away.
+    """
+
+    def __init__(self, code: str, actor: str) -> None:
+        table = Table.objects.select_for_update(of=("self",)).select_related("venue").filter(code=code).first()
+        if table is None:
+            raise LogError("table", "no-such-table", value=code)
+        self.table = table
+        self.actor = actor
+        self._fold: TableFold | None = None
+        self._rows: list[TableEvent] = []
+        self._last: tuple[TableEvent, Event] | None = None
+        #: Rows by number, and by shoe and hand number.
+        self._shoes: dict[int, Shoe] = {}
+        self._hands: dict[tuple[int, int], Hand] = {}
+        #: Folds that are ahead of their rows.
+        self._shoe_folds: dict[int, ShoeFold] = {}
+        self._hand_folds: dict[tuple[int, int], HandFold] = {}
+        self._dirty_shoes: set[int] = set()
+        self._dirty_hands: set[tuple[int, int]] = set()
+        #: For the receivers: what was saved, and the hands that an amendment took away.
+        self._changed_shoes: set[int] = set()
+        self._changed_hands: set[tuple[int, int]] = set()
+        self._gone: set[tuple[int, int]] = set()
+
+    # -- reading
+
+    @property
+    def fold(self) -> TableFold:
+        """The fold of the table, taken up from the newest shoe's row and the events of its newest hand."""
+        if self._fold is None:
+            shoe_row = Shoe.objects.filter(table=self.table).order_by("-number").first()
+            shoe = hand = None
+            if shoe_row is not None:
+                self._keep_shoe(shoe_row)
+                shoe = ShoeFold.from_json(shoe_row.fold)
+                if shoe.closed is None and shoe.hand:
+                    hand_row = self.hand(shoe.number, shoe.hand)
+                    if hand_row is None:
+                        raise Hand.DoesNotExist(f"{shoe_row} names hand {shoe.hand}, which has no row: run rebuild")
+                    hand = self._own_fold(hand_row)
+            self._fold = TableFold.resume(self.table.code, shoe, hand, self.table.last_at)
+        return self._fold
+
+    def shoe(self, number: int) -> Shoe:
+        """The row of a shoe. One that an amendment withdrew comes back as it was, without its primary key."""
+        if number not in self._shoes:
+            self._keep_shoe(Shoe.objects.get(table=self.table, number=number))
+        return self._shoes[number]
+
+    def hand(self, shoe: int, number: int | None) -> Hand | None:
+        """The row of a hand, or None where there is none."""
+        if number is None:
+            return None
+        if (shoe, number) not in self._hands:
+            found = Hand.objects.filter(shoe__table=self.table, shoe__number=shoe, number=number).first()
+            if found is None:
+                return None
+            found.shoe = self.shoe(shoe)
+            self._hands[shoe, number] = found
+        return self._hands[shoe, number]
+
+    def _keep_shoe(self, row: Shoe) -> None:
+        row.table = self.table
+        self._shoes[row.number] = row
+
+    def _own_fold(self, row: Hand) -> HandFold:
+        shoe = row.shoe.number
+        events = _hand_events(self.table.pk, shoe, row.number)
+        return HandFold.of(HandContext.from_json(row.context), events)
+
+    # -- appending
+
+    def append(self, event: Event, expected_seq: int | None = None, stamp: bool = False) -> tuple[TableEvent, bool]:
+        """Append one event: its row, and whether it was there before. Raises as `record` does.
+
+        `stamp`: with the time of now, whatever the event says.
+        """
+        if event.table != self.table.code:
+            raise LogError("table", "other-table", value=event.table, table=self.table.code)
+        known = None if event.key is None else self._by_key(event.key)
+        if known is not None:
+            before = msgspec.structs.replace(event, at=known.parse().at) if stamp else event
+            if format_event(before) != known.payload:
+                raise LogError("key", "key-used", value=event.key, seq=known.seq)
+            return known, True
+        if expected_seq is not None and expected_seq != self.table.last_seq:
+            raise Conflict(self.table.last_seq, expected_seq)
+        if stamp:
+            event = msgspec.structs.replace(event, at=next_at(self.table))
+        elif self.table.last_at is not None and event.at < self.table.last_at:
+            last = self.table.last_at.astimezone(event.at.tzinfo)
+            raise LogError("at", "at-earlier", last=format_time(last))
+        seq = self.table.last_seq + 1
+        if isinstance(event, Amended):
+            self._amend(seq, event)
+        elif (late := self._late_hand(event)) is not None:
+            late.step(seq, event)
+            self._note(late)
+            self.shoe(event.shoe).last_seq = seq
+            self._dirty_shoes.add(event.shoe)
+        else:
+            self._step(seq, event)
+        return self._append_row(seq, event), False
+
+    def _by_key(self, key: str) -> TableEvent | None:
+        pending = next((row for row in self._rows if row.key == key), None)
+        return pending or TableEvent.objects.filter(table=self.table, key=key).first()
+
+    def _step(self, seq: int, event: Event) -> None:
+        fold = self.fold
+        for left in fold.step(seq, event):
+            self._note(left)
+        shoe = cast(ShoeFold, fold.shoe)  # no event but an opening is taken where no shoe is open
+        if shoe.number not in self._shoes:
+            self._keep_shoe(Shoe(number=shoe.number, opened_at=event.at, first_seq=seq))
+        self._note(shoe)
+        row = self._shoes[shoe.number]
+        row.last_seq = seq
+        if isinstance(event, ShoeClosed):
+            row.closed_at = event.at
+        if event.hand is not None and fold.hand is not None:
+            self._note(fold.hand)
+
+    def _note(self, fold: HandFold | ShoeFold) -> None:
+        """The fold is ahead of its row."""
+        if isinstance(fold, ShoeFold):
+            self._shoe_folds[fold.number] = fold
+            self._dirty_shoes.add(fold.number)
+            return
+        place = (fold.context.shoe, fold.number)
+        if place not in self._hands:  # the current hand was read with the table's fold, so this one is new
+            self._hands[place] = Hand(shoe=self._shoes[place[0]], number=place[1])
+        self._hand_folds[place] = fold
+        self._dirty_hands.add(place)
+
+    def _late_hand(self, event: Event) -> HandFold | None:
+        """The fold of the hand that a late decision is about, where the table has left that hand."""
+        if event.hand is None or type(event) not in LATE:
+            return None
+        place = (event.shoe, event.hand)
+        current = self.fold.hand
+        if current is not None and (current.context.shoe, current.number) == place:
+            return None
+        if place not in self._hand_folds:
+            row = self.hand(*place)
+            if row is None:
+                return None
+            self._hand_folds[place] = self._own_fold(row)
+        return self._hand_folds[place]
+
+    def _amend(self, seq: int, event: Amended) -> None:
+        """Fold the whole shoe again with the amendment, and see that all of it can still have happened."""
+        self._save_rows()
+        self._save_projections()
+        target = TableEvent.objects.filter(table=self.table, seq=event.seq).first()
+        check_amendment(seq, event, None if target is None else target.parse())
+        try:
+            refolded = refold_shoe(self.table.code, [*shoe_rows(self.table, event.shoe), (seq, event)])
+        except EventError as error:
+            if error.at_seq == event.seq:  # the corrected entry itself cannot have happened
+                error.key = f"entry.{error.key}"
+                raise
+            raise EventRefused("seq", "breaks-entry", seq=error.at_seq, detail=str(error), cause=error) from error
+        saved = save_shoe(self.table, event.shoe, refolded)
+        if self.fold.shoe is not None and self.fold.shoe.number == event.shoe:
+            self._fold = None if refolded.shoe is None else refolded.table
+        self._shoe_folds.pop(event.shoe, None)
+        for place in [place for place in self._hand_folds if place[0] == event.shoe]:
+            del self._hand_folds[place]
+        if saved.shoe is not None:
+            self._keep_shoe(saved.shoe)
+        self._changed_shoes.add(event.shoe)
+        for hand in saved.hands:
+            self._hands[event.shoe, hand.number] = hand
+            self._changed_hands.add((event.shoe, hand.number))
+        for number in saved.gone:
+            self._hands.pop((event.shoe, number), None)
+            self._changed_hands.discard((event.shoe, number))
+            self._gone.add((event.shoe, number))
+
+    def _append_row(self, seq: int, event: Event) -> TableEvent:
+        table, payload, now = self.table, format_event(event), timezone.now()
+        row = TableEvent(
+            table=table,
+            seq=seq,
+            shoe_number=event.shoe,
+            hand_number=event.hand,
+            name=event.name,
+            at=event.at,
+            key=event.key,
+            by=event.by or "",
+            payload=payload,
+            prev_hash=table.head_hash,
+            hash=row_hash(table.head_hash, seq, payload, self.actor, now),
+            recorded_at=now,
+            actor=self.actor,
+        )
+        table.last_seq, table.last_hash, table.last_at = seq, row.hash, event.at
+        self._rows.append(row)
+        self._last = (row, event)
+        return row
+
+    # -- saving
+
+    def save(self) -> None:
+        """Write what was appended, and tell the receivers of `event_recorded`."""
+        if self._last is None:
+            return
+        self._save_rows()
+        self._save_projections()
+        row, event = self._last
+        event_recorded.send(
+            sender=TableEvent,
+            table=self.table,
+            row=row,
+            event=event,
+            shoe=self.shoe(event.shoe),
+            hand=self.hand(event.shoe, event.hand),
+            hands=[self._hands[place] for place in sorted(self._changed_hands)],
+            shoes=[self._shoes[number] for number in sorted(self._changed_shoes) if self._shoes[number].pk],
+            gone=sorted(self._gone),
+        )
+
+    def _save_rows(self) -> None:
+        if not self._rows:
+            return
+        TableEvent.objects.bulk_create(self._rows)
+        table = self.table
+        Table.objects.filter(pk=table.pk).update(
+            last_seq=table.last_seq, last_hash=table.last_hash, last_at=table.last_at
+        )
+        self._rows = []
+
+    def _save_projections(self) -> None:
+        for number in sorted(self._dirty_shoes):
+            shoe = self._shoes[number]
+            if number in self._shoe_folds:
+                assign(shoe, shoe_fields(self._shoe_folds[number]))
+            shoe.save()
+        for place in sorted(self._dirty_hands):
+            hand = self._hands[place]
+            assign(hand, hand_fields(self._hand_folds[place]))
+            hand.save()
+        self._changed_shoes |= self._dirty_shoes
+        self._changed_hands |= self._dirty_hands
+        self._gone -= self._dirty_hands
+        self._dirty_shoes.clear()
+        self._dirty_hands.clear()

@@ -1,0 +1,42 @@
+"""`manage.py verify_log [TABLE…]`: is the log what was recorded?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dealing.models import Table
+from dealing.projections import differences
+from dealing.verify import verify_table
+
+
+class Command(BaseCommand):
+    help = "Walk the hash chain of each table's log and name the first broken row. Exit 1 when one is broken."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tables", nargs="*", metavar="TABLE", help="default: every table")
+        parser.add_argument(
+            "--projections", action="store_true", help="also judge the log again and compare the shoes and hands stored"
+        )
+
+    def handle(self, *args: Any, tables: list[str], projections: bool, **options: Any) -> None:
+        known = list(Table.objects.order_by("code").values_list("code", flat=True))
+        unknown = [code for code in tables if code not in known]
+        if unknown:
+            raise CommandError(f"there is no table {', '.join(unknown)}", returncode=2)
+        whole = True
+        for code in dict.fromkeys(tables or known):
+            result = verify_table(code)
+            if result.broken is not None:
+                whole = False
+                self.stdout.write(self.style.ERROR(f"{result.broken}"))
+                continue
+            self.stdout.write(f"{code}: {result.events} events, whole; head {result.head}")
+            if projections:
+                for difference in differences(Table.objects.get(code=code)):
+                    whole = False
+                    self.stdout.write(self.style.ERROR(difference))
+        if not whole:
+            sys.exit(1)
