@@ -219,6 +219,7 @@ class _Dealer:
         self.seen: Counter[Card] = Counter()
         self.number: int | None = None
         self.closed_because = ""
+        self.void_hands: set[int | None] = set()
         self.waiting: list[tuple[_Act, _Note]] = []  # what is decided when the next hand has begun
 
     # the log
@@ -407,9 +408,19 @@ class _Dealer:
         """Put a mistake right at once, after the hand, or not at all."""
         if self._happens(self.repairs):
             if self._happens(self.late):
-                self.later.append(act)
+                self.later.append(self._unless_void(act))
             else:
-                act(self._note)
+                self._unless_void(act)(self._note)
+
+    def _unless_void(self, act: _Act) -> _Act:
+        """Nothing is put right any more in a hand that is void."""
+        hand = self.number
+
+        def act_unless_void(note: _Note) -> None:
+            if hand not in self.void_hands:
+                act(note)
+
+        return act_unless_void
 
     # a hand
 
@@ -424,6 +435,7 @@ class _Dealer:
         self.payments: list[tuple[int, str, Decimal]] = []
         self.later: list[_Act] = []
         self.after_last = self.cut_out
+        self.insuring = False  # an insurance time is on
         self.is_over = False  # nothing more is dealt or paid
         if self._makes(Mistake.CARD_IMPOSSIBLE):
             self.cards[-self.chance.randint(1, 4)] = self.chance.choice(self._spent())
@@ -468,6 +480,7 @@ class _Dealer:
         hand, payments = self.number, self.payments
 
         def act(note: _Note) -> None:
+            self.void_hands.add(hand)
             note(Voided, scope="hand", reason=reason)
             for seat, bet, amount in payments:
                 if amount > 0:
@@ -498,10 +511,10 @@ class _Dealer:
         elif self._makes(Mistake.DEALT_DURING_BETTING):
             self._deal("P1", face="down")
         self._note(BettingClosed)
-        if void is not None:
-            self._put_right(void)
         if self._makes(Mistake.BET_AFTER_CLOSE):
             self._bet(self.chance.randint(1, 7), "tie")
+        if void is not None:
+            self._put_right(void)
 
     def _take_bet(self) -> None:
         offered = self._offered(self.number or 0)
@@ -578,21 +591,18 @@ class _Dealer:
         down = Mistake.OPENED_OUT_OF_TURN in self.wanted or (
             Mistake.TYPED_WRONG not in self.wanted and self._happens(self.face_down)
         )
-        astray = self.chance.randint(1, 2) if self._makes(Mistake.INITIAL_CARD_MISPLACED) else 0
+        astray = self.chance.randint(1, 2) if self._makes(Mistake.INITIAL_CARD_MISPLACED) else None
         for number in range(len(self.drawn), 4):
             if number == self.mishandled_card and self._makes(Mistake.EXPOSED_DURING_DRAW):
                 self._note(Exposed, when="drawing", card=self.cards[-1])
             if number == self.mishandled_card and self._makes(Mistake.CARD_DROPPED):
                 self._note(Dropped, when="drawing", opened=False)
             free = [place for place in OPENING if not self.felt[place]]
-            place = free[0]
-            if number == astray:
-                place = free[1]
-            self._deal(place, face="down" if down else "up")
-            if astray and number == max(astray, 1) and self._happens(0.5):
+            self._deal(free[1] if number == astray else free[0], face="down" if down else "up")
+            if number == astray and self._happens(0.5):
                 self._put_right(self._straighten())
-                astray = 0
-        if astray:
+                astray = None
+        if astray is not None:
             self._put_right(self._straighten())
         turn = list(self.face_down_now)
         self.chance.shuffle(turn)
@@ -622,7 +632,7 @@ class _Dealer:
         if last and Mistake.CARD_NOT_DRAWN in self.wanted:
             return
         fifth = self.layout.drawn == 4
-        uninsurable = fifth and self._makes(Mistake.INSURANCE_NOT_DUE)
+        uninsurable = fifth and not self.insuring and self._makes(Mistake.INSURANCE_NOT_DUE)
         swaps = fifth and self._makes(Mistake.SIXTH_CARD_MISPLACED)
         astray = (fifth and self._makes(Mistake.FIFTH_CARD_MISPLACED)) or uninsurable or swaps
         place = next((p for p in _THIRDS if (p == due) is not astray and not self.felt[p]), None)
@@ -685,6 +695,7 @@ class _Dealer:
     def _sell_insurance(self, window: int, side: str, odds: Decimal | None = None) -> None:
         """One insurance time; ``odds`` are those due."""
         self._note(InsuranceOpened, window=window)
+        self.insuring = True
         if odds is not None and not self._makes(Mistake.INSURANCE_ODDS_MISSING):
             other = "banker" if side == "player" else "player"
             placed = other if self._makes(Mistake.INSURANCE_ODDS_MISPLACED) else side
@@ -696,6 +707,7 @@ class _Dealer:
         if odds is not None and self._makes(Mistake.INSURANCE_DEALT_EARLY):
             self._deal_third()
         self._note(InsuranceClosed, window=window)
+        self.insuring = False
         if odds is not None and self.bets and self._makes(Mistake.INSURANCE_LATE_BET):
             self._bet(self.chance.choice(list(self.main_bets)), _INSURANCE[side])
 
@@ -709,12 +721,12 @@ class _Dealer:
             self._put_right(self._void("the wrong result was announced"))
             return
         self._call()
-        if layout.due is not None and self._makes(Mistake.CARD_NOT_DRAWN):
-            if self._happens(self.repairs):
+        if layout.due is not None and self._makes(Mistake.CARD_NOT_DRAWN) and self._happens(self.repairs):
+            if self._happens(self.late):
+                self.later.append(self._unless_void(self._void("a card was not drawn")))
+            else:
                 self._deal_third()
                 self._call()
-            else:
-                self._put_right(self._void("a card was not drawn"))
 
     def _call(self) -> None:
         self._note(Called, winner=self.layout.winner, player=self.layout.player, banker=self.layout.banker)
@@ -737,7 +749,8 @@ class _Dealer:
         paid = owed + self.chance.choice((-owed, Decimal("-5.00"), Decimal("50.00")))
         if paid:
             self._pay_out(seat, bet, paid)
-        self._put_right(lambda note: note(Paid, seat=seat, bet=bet, amount=owed - paid))
+        if self._happens(self.repairs):
+            self.later.append(self._unless_void(lambda note: note(Paid, seat=seat, bet=bet, amount=owed - paid)))
 
     def _pay_out(self, seat: int, bet: str, amount: Decimal) -> None:
         self._note(Paid, seat=seat, bet=bet, amount=amount)
