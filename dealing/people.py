@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -27,12 +28,16 @@ Params = ParamSpec("Params")
 View = Callable[Concatenate[HttpRequest, Params], HttpResponseBase]
 
 
-def ensure_groups() -> None:
-    """Make the four groups where they are missing."""
+def ensure_groups(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Make the four groups where they are missing; nothing where the users' tables are not there (yet)."""
     from django.contrib.auth.models import Group
 
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        if Group._meta.db_table not in connection.introspection.table_names(cursor):
+            return
     for name in GROUPS:
-        Group.objects.get_or_create(name=name)
+        Group.objects.using(using).get_or_create(name=name)
 
 
 def roles(user: User) -> frozenset[str]:

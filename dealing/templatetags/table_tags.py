@@ -28,6 +28,8 @@ register = template.Library()
 SIDES: Final = ("P", "B")
 PLACES: Final = ("P1", "P2", "P3", "B1", "B2", "B3")
 COURT: Final = frozenset("JQK")
+#: The crown of the court cards, above the pip and below it.
+_CROWN: Final = "M24.3 13l2.7 4 3-6 3 6 2.7-4-1 9h-9.4ZM24.3 71l2.7-4 3 6 3-6 2.7 4-1-9h-9.4Z"
 
 
 # Icons.
@@ -87,7 +89,7 @@ def card(value: object = None, size: str = "") -> SafeString:
             name,
             _BACK,
         )
-    shown = "10" if rank == "T" else rank
+    shown, width = ("10", (" card-rank-wide", "13")) if rank == "T" else (rank, ("", "11.5"))
     if letter:
         pip = format_html('<path class="card-pip" d="{}"/>', SUITS[letter])
         corner = format_html('<g transform="translate(4.6 25.5) scale(.56)">{}</g>', pip)
@@ -95,9 +97,7 @@ def card(value: object = None, size: str = "") -> SafeString:
     else:
         corner = mark_safe("")
         big = mark_safe('<circle class="card-unknown-mark" cx="30" cy="42" r="11"/>')
-    index = format_html(
-        '<text class="card-rank" x="{}" y="22.5">{}</text>{}', "12.5" if rank == "T" else "11.5", shown, corner
-    )
+    index = format_html('<text class="card-rank{}" x="{}" y="22.5">{}</text>{}', *width, shown, corner)
     return format_html(
         '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
         '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
@@ -105,7 +105,7 @@ def card(value: object = None, size: str = "") -> SafeString:
         letter or "unknown",
         sized,
         name,
-        mark_safe('<rect class="card-court" x="19" y="9" width="22" height="66" rx="3"/>') if rank in COURT else "",
+        format_html('<path class="card-court" d="{}"/>', _CROWN) if rank in COURT else "",
         big,
         index,
         index,
@@ -318,14 +318,15 @@ def finding(found: Any, lang: str | None = None, ruleset: Any = None, compact: b
     ruling = str(_part(found, "ruling") or "")
     language = lang or get_language() or "en"
     state = str(_part(found, "state") or "open")
-    cited = [citation(ruleset, rule, language) for rule in rules] if ruleset and not compact else []
+    cited = [(rule, citation(ruleset, rule, language)) for rule in rules] if ruleset and not compact else []
     return {
         "code": code,
         "title": wording.finding_title(code),
         "sentence": wording.finding_sentence(code),
         "cards": list(_part(found, "cards") or ()),
         "rules": rules,
-        "citations": [one for one in cited if one],
+        "citations": [cite for _rule, cite in cited if cite],
+        "uncited": [rule for rule in rules if (rule, None) in cited or not cited],
         "ruling": ruling,
         "ruling_name": wording.action_name(ruling),
         "options": [wording.action_name(str(option)) for option in _part(found, "options") or ()],
