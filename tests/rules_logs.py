@@ -114,8 +114,8 @@ def _line(token: str, common: dict[str, Any], hand: int | None, events: list[tup
             side, _, placed = side.partition("@")
             return {"event": "insurance_odds", **of_hand, "side": side, "placed": placed or side, "odds": odds}
         case "call", [winner, *totals]:
-            keys = dict(zip(("player", "banker"), map(int, totals[0].split("-")), strict=True)) if totals else {}
-            return {"event": "called", **of_hand, "winner": winner, **keys}
+            said = _totals(totals[0]) if totals else {}
+            return {"event": "called", **of_hand, "winner": winner, **said}
         case "pay", [seat, bet, amount]:
             return {"event": "paid", **of_hand, "seat": int(seat), "bet": bet, "amount": amount}
         case "end", []:
@@ -140,6 +140,11 @@ def _line(token: str, common: dict[str, Any], hand: int | None, events: list[tup
     raise AssertionError(f"no event is written {token!r}")
 
 
+def _totals(text: str) -> dict[str, int]:
+    player, banker = text.split("-")
+    return {"player": int(player), "banker": int(banker)}
+
+
 def _card(text: str) -> dict[str, Any]:
     if text == "-":
         return {"face": "down"}
@@ -156,6 +161,11 @@ class Judged:
     marked: list[int]
     table: FoldedTable
     events: list[tuple[int, Event]] = field(repr=False)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The hand as ``audit_log`` prints it."""
+        return self.hand.as_dict()
 
     @property
     def codes(self) -> list[str]:

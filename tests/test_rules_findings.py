@@ -54,8 +54,8 @@ def test_initial_card_misplaced() -> None:
         **CORRECT_OR_VOID,
     }
     assert (second["code"], second["cards"]) == ("initial-card-misplaced", ["Kd"])
-    assert judged.hand.as_dict()["dealt"] == {"P": ["9h", "4s"], "B": ["Kd", "3c"], "extra": []}
-    assert judged.hand.as_dict()["correct"] == {"P": ["9h", "Kd"], "B": ["4s", "3c"], "extra": [], "next": None}
+    assert judged.json["dealt"] == {"P": ["9h", "4s"], "B": ["Kd", "3c"], "extra": []}
+    assert judged.json["correct"] == {"P": ["9h", "Kd"], "B": ["4s", "3c"], "extra": [], "next": None}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_initial_cards_put_right_by_moving_them() -> None:
     judged = judge("open close P1:9h P2:4s B1:Kd P2>B1 B1>P2 B2:3c call:player:9-7 end")
     assert judged.codes == ["initial-card-misplaced"] * 2
     assert {f.state for f in judged.hand.findings} == {"corrected"}
-    assert judged.hand.as_dict()["dealt"] == {"P": ["9h", "Kd"], "B": ["4s", "3c"], "extra": []}
+    assert judged.json["dealt"] == {"P": ["9h", "Kd"], "B": ["4s", "3c"], "extra": []}
 
 
 def test_an_initial_card_put_right_before_the_next() -> None:
@@ -88,7 +88,7 @@ def test_fifth_card_misplaced() -> None:
         "rules": ["INC-order"],
         **CORRECT,
     }
-    assert judged.hand.as_dict()["correct"] == {
+    assert judged.json["correct"] == {
         "P": ["2h", "3d", "6h"],
         "B": ["4s", "Kc"],
         "extra": [],
@@ -138,7 +138,7 @@ def test_fifth_and_sixth_swapped_is_one_finding_each() -> None:
         "rules": ["INC-order"],
         **CORRECT,
     }
-    result = judged.hand.as_dict()["result"]
+    result = judged.json["result"]
     assert result == {"player": 1, "banker": 9, "winner": "banker", "natural": False}
 
 
@@ -146,7 +146,7 @@ def test_fifth_and_sixth_swapped_is_one_finding_each() -> None:
 def test_fifth_and_sixth_swapped_back(moves: str) -> None:
     judged = judge(f"{BOTH_DRAW} B3:6h P3:5s {moves} end")
     assert [f.state for f in judged.hand.findings] == ["corrected", "corrected"]
-    assert judged.hand.as_dict()["dealt"] == {"P": ["2h", "3d", "6h"], "B": ["4s", "Kc", "5s"], "extra": []}
+    assert judged.json["dealt"] == {"P": ["2h", "3d", "6h"], "B": ["4s", "Kc", "5s"], "extra": []}
 
 
 def test_half_a_swap_puts_one_card_right() -> None:
@@ -178,7 +178,7 @@ def test_card_overdrawn(text: str) -> None:
         "rules": ["INC-extra"],
         **BURN,
     }
-    assert judged.hand.as_dict()["correct"]["extra"] == ["6h"]
+    assert judged.json["correct"]["extra"] == ["6h"]
     assert judged.hand.ruling == "burn card"
 
 
@@ -194,7 +194,7 @@ def test_card_overdrawn_and_discarded_again() -> None:
     judged = judge(f"{NATURAL} P3:6h out:P3 call:player:9-7 end")
     assert judged.codes == ["card-overdrawn"]
     assert judged.finding("card-overdrawn")["state"] == "corrected"
-    assert judged.hand.as_dict()["dealt"]["P"] == ["9h", "Kd"]
+    assert judged.json["dealt"]["P"] == ["9h", "Kd"]
 
 
 def test_the_result_counts_without_the_overdrawn_card() -> None:
@@ -242,7 +242,7 @@ def test_extra_card_exposed() -> None:
         "rules": ["INC-extra"],
         **BURN,
     }
-    assert judged.hand.as_dict()["dealt"]["extra"] == ["6h"]
+    assert judged.json["dealt"]["extra"] == ["6h"]
 
 
 def test_extra_card_face_down_is_no_finding() -> None:
@@ -253,7 +253,7 @@ def test_extra_card_face_down_is_no_finding() -> None:
 def test_extra_card_burned() -> None:
     judged = judge(f"{NATURAL} x:6h out:x end")
     assert judged.finding("extra-card-exposed")["state"] == "corrected"
-    assert judged.hand.as_dict()["dealt"]["extra"] == []
+    assert judged.json["dealt"]["extra"] == []
 
 
 def test_exposed_during_betting() -> None:
@@ -265,7 +265,7 @@ def test_exposed_during_betting() -> None:
     assert finding["rules"] == ["INC-bet-exposed"]
     assert finding.items() >= VOID_HAND.items()
     assert judged.hand.ruling == "void hand"
-    assert judged.hand.as_dict()["settlement"] == [
+    assert judged.json["settlement"] == [
         {"seat": 1, "bet": "player", "stake": "100.00", "owed": "0.00", "returned": "100.00"}
     ]
 
@@ -522,9 +522,7 @@ def test_bet_not_offered(bet: str, ruleset: str) -> None:
     assert finding["seq"] == judged.marked
     assert finding["rules"] == []
     assert (finding["ruling"], finding["options"]) == ("void bet", ["void bet"])
-    assert judged.hand.as_dict()["settlement"] == [
-        {"seat": 1, "bet": bet, "stake": "10.00", "owed": "0.00", "returned": "10.00"}
-    ]
+    assert judged.json["settlement"] == [{"seat": 1, "bet": bet, "stake": "10.00", "owed": "0.00", "returned": "10.00"}]
 
 
 BETS = "open bet:1:player=100 bet:2:banker=100 bet:3:tie=5 close P1:9h B1:4s P2:Kd B2:3c call:player:9-7"
@@ -617,7 +615,7 @@ def test_hand_after_last(before: str) -> None:
     finding = judged.finding("hand-after-last")
     assert finding["rules"] == ["SHOE-after"]
     assert finding.items() >= VOID_HAND.items()
-    assert judged.hand.as_dict()["settlement"] == [
+    assert judged.json["settlement"] == [
         {"seat": 1, "bet": "player", "stake": "10.00", "owed": "0.00", "returned": "10.00"}
     ]
 

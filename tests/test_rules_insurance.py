@@ -162,7 +162,7 @@ def test_a_window_after_the_misplacement_was_put_right() -> None:
 
 
 def settled(text: str) -> tuple[str, str]:
-    (line,) = judge(text, "insurance").hand.as_dict()["settlement"]
+    (line,) = judge(text, "insurance").json["settlement"]
     return line["owed"], line["returned"]
 
 
@@ -228,6 +228,7 @@ def test_every_row_settles_at_its_odds(key: tuple[int, int, int]) -> None:
     if not due:
         return
     bet = f"ins:{window} odds:{side}={odds} bet:1:insurance_{side}=10 /ins:{window}"
+    nothing, stake = Decimal(0), Decimal(10)
     for value in range(10):
         text = f"open close {start} {bet} {draws}:{RANK_OF[value]}d"
         total_p, total_b = ((p + value) % 10, b) if draws == "P3" else (p, (b + value) % 10)
@@ -236,11 +237,11 @@ def test_every_row_settles_at_its_odds(key: tuple[int, int, int]) -> None:
         winner = "player" if total_p > total_b else "banker" if total_b > total_p else "tie"
         owed, returned = settled(text)
         if winner == "tie":
-            wanted = (10 * odds, 10) if tie_only else (Decimal(0), 10)
+            wanted = (10 * odds, stake) if tie_only else (nothing, stake)
         elif winner == side or tie_only:
-            wanted = (Decimal(0), 0)
+            wanted = (nothing, nothing)
         else:
-            wanted = (10 * odds, 10)
+            wanted = (10 * odds, stake)
         assert (Decimal(owed), Decimal(returned)) == wanted, (text, winner)
 
 
@@ -279,7 +280,7 @@ def test_insurance_of_the_side_that_is_not_insured() -> None:
 @pytest.mark.parametrize("when", ["void:insurance", "end void:insurance"])
 def test_void_insurance_returns_the_insurance_stakes_only(when: str) -> None:
     text = f"open bet:1:player=10 close {four(6, 5)} ins:1 odds:player=3 bet:1:insurance_player=40 /ins:1 B3:4d {when}"
-    lines = judge(text, "insurance").hand.as_dict()["settlement"]
+    lines = judge(text, "insurance").json["settlement"]
     assert [(line["bet"], line["owed"], line["returned"]) for line in lines] == [
         ("player", "0.00", "0.00"),
         ("insurance_player", "0.00", "40.00"),
@@ -293,7 +294,7 @@ def test_insurance_in_both_windows() -> None:
     text = f"open close {four(5, 4)} {first} P3:2c {second} B3:5d"
     judged = judge(f"{text} pay:1:insurance_player=20 pay:2:insurance_player=40 end", "insurance")
     assert judged.codes == []
-    assert [line["owed"] for line in judged.hand.as_dict()["settlement"]] == ["20.00", "40.00"]
+    assert [line["owed"] for line in judged.json["settlement"]] == ["20.00", "40.00"]
 
 
 # --- Dealing mistakes -------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ WON, LOST, PUSHED = "won", "lost", "pushed"
 def test_what_a_bet_of_100_is_owed(bet: str, cards: str, owed: str, outcome: str) -> None:
     judged = judge(f"open bet:1:{bet}=100 close {cards}")
     assert judged.hand.next_due is None
-    assert judged.hand.as_dict()["settlement"] == [
+    assert judged.json["settlement"] == [
         {
             "seat": 1,
             "bet": bet,
@@ -105,7 +105,7 @@ def test_what_a_bet_of_100_is_owed(bet: str, cards: str, owed: str, outcome: str
 
 
 def owed_on(bet: str, stake: str, cards: str) -> str:
-    (line,) = judge(f"open bet:1:{bet}={stake} close {cards}").hand.as_dict()["settlement"]
+    (line,) = judge(f"open bet:1:{bet}={stake} close {cards}").json["settlement"]
     owed: str = line["owed"]
     return owed
 
@@ -135,7 +135,7 @@ def test_half_pays_are_rounded_half_up_to_the_unit(stake: str, owed: str) -> Non
 
 def test_each_bet_is_settled_by_itself_in_the_order_of_the_log() -> None:
     judged = judge("open bet:2:banker=33.33 bet:1:player=50 bet:2:banker=33.33 close " + BANKER_7_6)
-    assert [(b["seat"], b["bet"], b["owed"]) for b in judged.hand.as_dict()["settlement"]] in (
+    assert [(b["seat"], b["bet"], b["owed"]) for b in judged.json["settlement"]] in (
         [(2, "banker", "31.66"), (1, "player", "0.00"), (2, "banker", "31.66")],
         [(2, "banker", "63.33"), (1, "player", "0.00")],
     )
@@ -143,7 +143,7 @@ def test_each_bet_is_settled_by_itself_in_the_order_of_the_log() -> None:
 
 def test_while_a_card_is_due_nothing_is_known() -> None:
     judged = judge("open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:2c P3:6h")
-    assert judged.hand.as_dict()["settlement"] == [
+    assert judged.json["settlement"] == [
         {"seat": 1, "bet": "banker", "stake": "100.00", "owed": None, "returned": None}
     ]
 
@@ -151,7 +151,7 @@ def test_while_a_card_is_due_nothing_is_known() -> None:
 def test_the_cards_are_settled_as_they_should_lie() -> None:
     """On the felt 0 to 0, in the order drawn 1 to 9: Banker's bet wins."""
     judged = judge("open bet:1:banker=100 bet:2:tie=10 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s end")
-    owed = [line["owed"] for line in judged.hand.as_dict()["settlement"]]
+    owed = [line["owed"] for line in judged.json["settlement"]]
     assert owed == ["95.00", "0.00"]
 
 
@@ -173,7 +173,7 @@ ALL_BETS = [
 def test_a_void_hand_owes_nothing_and_returns_every_stake(text: str) -> None:
     bets = " ".join(f"bet:{seat}:{bet}=10" for seat, bet in enumerate(ALL_BETS, start=1))
     judged = judge(f"open {bets} close {text.format(cards=PLAYER_N9)}")
-    lines: list[dict[str, Any]] = judged.hand.as_dict()["settlement"]
+    lines: list[dict[str, Any]] = judged.json["settlement"]
     assert len(lines) == len(ALL_BETS)
     void = "void" in text or "drop" in text
     assert ({line["owed"] for line in lines} == {"0.00"}) == void
@@ -183,14 +183,14 @@ def test_a_void_hand_owes_nothing_and_returns_every_stake(text: str) -> None:
 
 def test_a_void_hand_returns_stakes_although_a_card_is_due() -> None:
     judged = judge("open bet:1:player=10 close P1:2h B1:4s void:hand")
-    assert judged.hand.as_dict()["settlement"] == [
+    assert judged.json["settlement"] == [
         {"seat": 1, "bet": "player", "stake": "10.00", "owed": "0.00", "returned": "10.00"}
     ]
 
 
 def test_a_void_bet_returns_its_stake_only() -> None:
     judged = judge(f"open bet:1:big=10 bet:1:player=10 close {PLAYER_N9} end", "standard")
-    assert [(line["owed"], line["returned"]) for line in judged.hand.as_dict()["settlement"]] == [
+    assert [(line["owed"], line["returned"]) for line in judged.json["settlement"]] == [
         ("0.00", "10.00"),
         ("10.00", "10.00"),
     ]
@@ -199,7 +199,7 @@ def test_a_void_bet_returns_its_stake_only() -> None:
 def test_discretion_takes_no_stake_away() -> None:
     """A late bet is the manager's to judge: until then it settles like any other."""
     judged = judge(f"open close bet:1:player=10 {PLAYER_N9} end")
-    assert judged.hand.as_dict()["settlement"][0]["owed"] == "10.00"
+    assert judged.json["settlement"][0]["owed"] == "10.00"
 
 
 def test_amounts_are_exact_decimals() -> None:
