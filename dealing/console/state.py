@@ -1,0 +1,528 @@
+"""What the console knows of a table: read with few queries, folded once, asked by the templates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from dealing import wording
+from dealing.console import words
+from dealing.models import Hand, Shoe, Table, TableEvent
+from dealing.rules import events as log
+from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
+from dealing.rules.cards import BURN_COUNTS, Card
+from dealing.rules.events import Event
+from dealing.rules.insurance import InsuranceDue
+from dealing.rules.judge import Finding, HandAudit, HandContext, HandFold, ShoeFold, effective
+from dealing.rules.rulesets import Ruleset, get_ruleset
+from dealing.rules.tableau import PLACES
+
+#: The page that the apps above may offer for a hand's incident: arguments table code, shoe and hand number.
+INCIDENT_PAGE = "incidents:for_hand"
+
+#: Entries whose card may lie wrong on the table: a dealer mistake can be put right from their line of the timeline.
+ON_THE_FELT = (log.CardDealt, log.Opened)
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line of the timeline."""
+
+    seq: int
+    at: dt.datetime
+    by: str
+    event: Event
+    text: str
+    #: Position of the amendment that replaced or withdrew it, 0 for none; the text it has now, empty when withdrawn.
+    amended: int = 0
+    now: str = ""
+    #: For an amendment: the position it is about, and why.
+    about: int = 0
+    why: str = ""
+    wrong: bool = False
+    can_amend: bool = False
+    #: The place its card was put, for entries of the felt.
+    place: str = ""
+
+
+class Pay(NamedTuple):
+    """A bet that is owed money which is not recorded as paid."""
+
+    seat: int
+    bet: str
+    amount: Decimal
+
+
+class Standing(NamedTuple):
+    """A bet on the table with what it is owed (None while the result is not known)."""
+
+    seat: int
+    bet: str
+    stake: Decimal
+    owed: Decimal | None
+    returned: Decimal | None
+
+
+class PlaceKey(NamedTuple):
+    """A key of the place row: what pressing a card now would do there."""
+
+    place: str
+    value: str
+    name: str
+    due: bool
+    chosen: bool
+    turn: bool
+    taken: bool
+
+
+def incident_page(table: str, shoe: int, hand: int) -> str:
+    """The address of the hand's incident; empty where no app offers one."""
+    try:
+        return reverse(INCIDENT_PAGE, args=(table, shoe, hand))
+    except NoReverseMatch:
+        return ""
+
+
+def fresh_key() -> str:
+    """An idempotency key: two presses of the same button carry the same one."""
+    return secrets.token_urlsafe(12)
+
+
+def timeline(
+    rows: Iterable[TableEvent], zone: dt.tzinfo, wrong: frozenset[int] = frozenset(), can_amend: bool = False
+) -> list[Entry]:
+    """The entries of these rows, newest first, both readings of an amended one kept."""
+    entries: dict[int, Entry] = {}
+    for row in rows:
+        event = row.parse()
+        shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event, "")
+        if isinstance(event, log.Amended):
+            told = entries.get(event.seq)
+            shown.about, shown.why = event.seq, event.reason
+            shown.now = words.entry(event.entry) if event.entry else ""
+            if told:
+                shown.text = told.now or told.text
+                told.amended, told.now = row.seq, shown.now
+                told.can_amend = can_amend and event.entry is not None
+        else:
+            shown.text = words.entry(event)
+            shown.can_amend = can_amend
+            shown.wrong = row.seq in wrong
+            if isinstance(event, ON_THE_FELT):
+                shown.place = event.to if isinstance(event, log.CardDealt) else event.place
+        entries[row.seq] = shown
+    return list(reversed(entries.values()))
+
+
+def laid_out(audit: HandAudit | None, down: Iterable[str] = ()) -> dict[str, list[str | None]]:
+    """The cards by place for the felt; those that lie face down are None."""
+    hidden = set(down)
+    felt: dict[str, list[str | None]] = {}
+    if audit:
+        for place, cards in audit.dealt.places.items():
+            felt[place] = [None if place in hidden and n == len(cards) - 1 else card for n, card in enumerate(cards)]
+        felt["extra"] = list(audit.dealt.extra)
+    return felt
+
+
+@dataclass
+class State:
+    """The table as the console shows it. `shoe` is the one open now, `hand` the shoe's last hand."""
+
+    table: Table
+    shoe: Shoe | None
+    hand: Hand | None
+    last_shoe: int
+    rows: list[TableEvent]
+    can_record: bool = False
+    can_supervise: bool = False
+    #: Effective events of the current hand, and of the shoe outside its hands.
+    events: list[tuple[int, Event]] = field(default_factory=list)
+    beside: list[tuple[int, Event]] = field(default_factory=list)
+    audit: HandAudit | None = None
+
+    def __post_init__(self) -> None:
+        if not self.shoe:
+            return
+        numbered = [(row.seq, row.parse()) for row in self.rows]
+        for seq, event in effective(numbered).events:
+            (self.events if event.hand is not None else self.beside).append((seq, event))
+        if self.hand:
+            self.audit = HandFold.of(HandContext.from_json(self.hand.context), self.events).audit()
+
+    # The shoe.
+
+    @cached_property
+    def ruleset(self) -> Ruleset:
+        """The rules of the open shoe, else those that the next one is opened with."""
+        return get_ruleset(self.shoe.ruleset if self.shoe else self.table.ruleset)
+
+    @property
+    def ruleset_title(self) -> str:
+        """The rules in words."""
+        return words.ruleset(self.ruleset.name)
+
+    @property
+    def next_shoe(self) -> int:
+        """The number proposed for a new shoe."""
+        return self.last_shoe + 1
+
+    @cached_property
+    def shoe_fold(self) -> ShoeFold | None:
+        """The judge's state of the open shoe."""
+        return ShoeFold.from_json(self.shoe.fold) if self.shoe else None
+
+    @cached_property
+    def burn_card(self) -> Card | None:
+        """The first card of the shoe."""
+        return next((event.card for _seq, event in self.beside if isinstance(event, log.BurnCard)), None)
+
+    @property
+    def burn_due(self) -> int | None:
+        """How many cards the first card of the shoe asks to be burned."""
+        return BURN_COUNTS[self.burn_card.rank] if self.burn_card else None
+
+    @property
+    def burn_words(self) -> str:
+        """`Jack: burn 10`."""
+        return words.burn(self.burn_card, self.burn_due or 0) if self.burn_card else ""
+
+    @cached_property
+    def burned(self) -> bool:
+        """Whether the burned cards were counted."""
+        return any(isinstance(event, log.CardsBurned) for _seq, event in self.beside)
+
+    @cached_property
+    def shoe_findings(self) -> list[dict[str, Any]]:
+        """The findings on the shoe itself."""
+        return list(self.shoe.audit.get("findings", ())) if self.shoe else []
+
+    # Where the hand is.
+
+    @cached_property
+    def hand_open(self) -> bool:
+        """Whether a hand is being played."""
+        return self.audit is not None and self.audit.status == "open"
+
+    @property
+    def next_hand(self) -> int:
+        """The number of the next hand."""
+        return self.hand.number + 1 if self.hand else 1
+
+    @cached_property
+    def betting(self) -> str:
+        """`open`, `closed`, or empty where nothing was recorded."""
+        names = {event.name for _seq, event in self.events}
+        return "closed" if "betting_closed" in names else "open" if "betting_opened" in names else ""
+
+    @cached_property
+    def phase(self) -> str:
+        """no-shoe, burn, count, ready, betting, dealing, complete (no card due), over (closed or void)."""
+        if not self.shoe:
+            return "no-shoe"
+        if not self.hand:
+            return "burn" if not self.burn_card else "ready" if self.burned else "count"
+        if not self.hand_open:
+            return "over"
+        if self.betting == "open" and not self.drawn:
+            return "betting"
+        return "complete" if self.result else "dealing"
+
+    @property
+    def last_hand_done(self) -> bool:
+        """Whether the cut card has ended the shoe: no further hand is dealt."""
+        last = self.shoe_fold.last_hand if self.shoe_fold else None
+        return last is not None and not self.hand_open and self.next_hand > last
+
+    @property
+    def last_hand_now(self) -> bool:
+        """Whether the cut card came out in the hand that is being played."""
+        return self.hand_open and any(isinstance(event, log.CutCard) for _seq, event in self.events)
+
+    # The cards.
+
+    @property
+    def drawn(self) -> bool:
+        """Whether any card lies on the felt."""
+        return bool(self.audit and self.audit.dealt.places)
+
+    @cached_property
+    def face_down(self) -> dict[str, None]:
+        """The places that hold a face-down card, in the order dealt."""
+        down: dict[str, None] = {}
+        for _seq, event in self.events:
+            if isinstance(event, log.CardDealt) and event.face == "down":
+                down[event.to] = None
+            elif isinstance(event, log.Opened):
+                down.pop(event.place, None)
+            elif isinstance(event, log.Moved) and event.source in down:
+                del down[event.source]
+                down[event.to] = None
+            elif isinstance(event, log.Discarded) and event.place:
+                down.pop(event.place, None)
+        return down
+
+    @property
+    def felt(self) -> dict[str, list[str | None]]:
+        """The cards as they lie."""
+        return laid_out(self.audit, self.face_down)
+
+    @property
+    def totals(self) -> tuple[int | None, int | None]:
+        """The totals of the cards so far, laid by the rules; None before a side has cards."""
+        if not self.audit or not self.audit.layout.drawn:
+            return None, None
+        player, banker = self.audit.totals
+        return player, banker if self.audit.layout.drawn > 1 else None
+
+    @property
+    def due(self) -> str:
+        """The place of the next card; empty when none is due or it depends on a card not yet seen."""
+        return (self.audit.next_due if self.audit and self.hand_open else None) or ("P1" if not self.hand else "")
+
+    @property
+    def result(self) -> Any:
+        """The judge's result of the hand, None while cards are due or unseen."""
+        return self.audit.result if self.audit else None
+
+    @property
+    def winner(self) -> str:
+        """The winner, empty while there is none."""
+        return self.result.winner if self.result else ""
+
+    @property
+    def said(self) -> words.Said | None:
+        """What is due next and why."""
+        if not self.audit or not self.hand_open:
+            return None
+        if self.audit.next_due is None and self.audit.result is None and self.face_down:
+            return words.Said(_("Turn up the face-down cards: what is due depends on them"), "")
+        return words.due(self.audit.layout, self.audit.next_due)
+
+    @property
+    def citation(self) -> Any:
+        """The rule behind what is due, in the active language."""
+        rule = self.said.rule if self.said else ""
+        return self.ruleset.cite(rule, get_language() or "en") if rule else None
+
+    @property
+    def result_words(self) -> str:
+        """`Banker wins 7 to 6`."""
+        return words.result(self.result.winner, self.result.player, self.result.banker) if self.result else ""
+
+    @cached_property
+    def places(self) -> list[PlaceKey]:
+        """The place row. `to` is preselected: the due place, else the first face-down card."""
+        on = self.audit.dealt.places if self.audit else {}
+        preset = self.due if self.due and self.due not in on else ""
+        turning = not preset and next(iter(self.face_down), "")
+        keys = []
+        for place in PLACES:
+            turn = place in self.face_down
+            chosen = place == (turning or preset)
+            value = f"open-{place}" if turn else place
+            keys.append(PlaceKey(place, value, wording.place_name(place), place == self.due, chosen, turn, place in on))
+        return keys
+
+    @property
+    def down(self) -> str:
+        """The places with face-down cards, as the entry form sends them back."""
+        return ",".join(self.face_down)
+
+    @property
+    def has_extra(self) -> bool:
+        """Whether a card lies beside the hand."""
+        return bool(self.audit and self.audit.dealt.extra)
+
+    @cached_property
+    def misplaced(self) -> tuple[str, str] | None:
+        """The first card that lies where it does not belong: where it is, and where it goes."""
+        if not self.audit:
+            return None
+        for to, cards in self.audit.correct.places.items():
+            for card in cards:
+                if card not in self.audit.dealt.places.get(to, ()):
+                    source = next(
+                        (
+                            place
+                            for place, there in self.audit.dealt.places.items()
+                            if card in there and card not in self.audit.correct.places.get(place, ())
+                        ),
+                        None,
+                    )
+                    if source:
+                        return source, to
+        return None
+
+    # Findings.
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings on the hand."""
+        return self.audit.findings if self.audit else ()
+
+    @property
+    def open_findings(self) -> int:
+        """How many findings of the hand and its shoe are not put right."""
+        return sum(finding.state == "open" for finding in self.findings) + sum(
+            finding["state"] == "open" for finding in self.shoe_findings
+        )
+
+    @property
+    def wrong(self) -> frozenset[int]:
+        """The positions that findings are about."""
+        seqs = [seq for finding in self.findings for seq in finding.seq]
+        return frozenset(seqs + [seq for finding in self.shoe_findings for seq in finding["seq"]])
+
+    @property
+    def incident(self) -> str:
+        """The address of the hand's incident page, empty where there is none."""
+        if not self.shoe or not self.hand or not self.findings:
+            return ""
+        return incident_page(self.table.code, self.shoe.number, self.hand.number)
+
+    # Bets and money.
+
+    @property
+    def bet_choices(self) -> list[tuple[str, str]]:
+        """The bets of the ruleset first; then those it does not offer, for somebody may have taken one."""
+        offered = [name for name in BET_NAMES if name in self.ruleset.bets]
+        others = [name for name in BET_NAMES if name not in self.ruleset.bets]
+        return [(name, wording.bet_name(name)) for name in (*offered, *others)]
+
+    @property
+    def offered_bets(self) -> list[tuple[str, str]]:
+        """The bets that may be placed now."""
+        insuring = bool(self.window_open)
+        return [
+            (name, wording.bet_name(name))
+            for name in BET_NAMES
+            if name in self.ruleset.bets and (name in INSURANCE_BETS) is insuring
+        ]
+
+    @property
+    def bets(self) -> list[Standing]:
+        """The bets on the hand."""
+        return [Standing(*line) for line in self.audit.settlement] if self.audit else []
+
+    @property
+    def last_bet(self) -> log.Bet | None:
+        """The bet recorded last: the next one is often of the same seat or stake."""
+        return next((event for _seq, event in reversed(self.events) if isinstance(event, log.Bet)), None)
+
+    @property
+    def pays(self) -> list[Pay]:
+        """What is owed on winning bets and not yet paid, by seat and bet."""
+        if not self.audit:
+            return []
+        owed: dict[tuple[int, str], Decimal] = {}
+        for line in self.audit.settlement:
+            if line.owed:
+                owed[line.seat, line.bet] = owed.get((line.seat, line.bet), Decimal(0)) + line.owed
+        paid = self.audit.paid
+        return [
+            Pay(seat, bet, amount - paid.get((seat, bet), Decimal(0)))
+            for (seat, bet), amount in owed.items()
+            if amount > paid.get((seat, bet), Decimal(0))
+        ]
+
+    @property
+    def called(self) -> log.Called | None:
+        """The last result that the dealer called."""
+        return next((event for _seq, event in reversed(self.events) if isinstance(event, log.Called)), None)
+
+    # Insurance.
+
+    @property
+    def insured(self) -> bool:
+        """Whether the rules of the table know insurance."""
+        return bool(self.ruleset.insurance)
+
+    @cached_property
+    def window_open(self) -> int:
+        """The insurance time that is open, 0 for none."""
+        opened = 0
+        for _seq, event in self.events:
+            if isinstance(event, log.InsuranceOpened):
+                opened = event.window
+            elif isinstance(event, log.InsuranceClosed | log.HandClosed):
+                opened = 0
+        return opened
+
+    @property
+    def insurance_due(self) -> InsuranceDue | None:
+        """The insurance that the open cards make due."""
+        return self.audit.insurance_due if self.audit and self.hand_open else None
+
+    @property
+    def window(self) -> int:
+        """The insurance time that is open or due."""
+        return self.window_open or (self.insurance_due.window if self.insurance_due else 0) or 1
+
+    @property
+    def insurance_offered(self) -> InsuranceDue | None:
+        """An insurance that is due and whose time has not been opened yet."""
+        due = self.insurance_due
+        opened = {event.window for _seq, event in self.events if isinstance(event, log.InsuranceOpened)}
+        return due if due and due.window not in opened else None
+
+    @property
+    def odds_up(self) -> log.InsuranceOdds | None:
+        """The odds that were put up in the open time."""
+        found = None
+        for _seq, event in self.events:
+            if isinstance(event, log.InsuranceOpened):
+                found = None
+            elif isinstance(event, log.InsuranceOdds):
+                found = event
+        return found if self.window_open else None
+
+    # The timeline.
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """This hand's entries and the shoe's own, newest first."""
+        may = self.can_record if self.hand_open or not self.hand else self.can_supervise
+        return timeline(self.rows, self.table.venue.zone, self.wrong, may)
+
+    @property
+    def last_entry(self) -> Entry | None:
+        """What "undo" would withdraw: the newest entry that still counts."""
+        entry = next((one for one in self.entries if not one.about and not (one.amended and not one.now)), None)
+        return entry if entry and entry.can_amend and entry.event.name != "shoe_opened" else None
+
+    @property
+    def key(self) -> str:
+        """A new idempotency key for every form of the page."""
+        return fresh_key()
+
+
+def load(table: Table, *, shoe: Shoe | None = None, can_record: bool = False, can_supervise: bool = False) -> State:
+    """The table as it is now, in three queries; two where the open shoe is at hand already."""
+    last = shoe if shoe and shoe.pk and shoe.status == Shoe.Status.OPEN else table.shoes.order_by("-number").first()
+    current = last if last and last.status == Shoe.Status.OPEN else None
+    hand: Hand | None = None
+    rows: list[TableEvent] = []
+    if current:
+        hand = current.hand_set.order_by("-number").first()
+        rows = rows_of(table, current.number, hand.number if hand else None)
+    return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise)
+
+
+def rows_of(table: Table, shoe: int, hand: int | None) -> list[TableEvent]:
+    """The log of a hand and of its shoe outside the hands, in order."""
+    return list(
+        table.events.filter(Q(hand_number=hand) | Q(hand_number=None), shoe_number=shoe)
+        .only("seq", "payload", "actor", "table_id")
+        .order_by("seq")
+    )

@@ -1,0 +1,569 @@
+"""The pages of the pit, the console of a table, and the one address that records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from dealing import log
+from dealing.console import words
+from dealing.console.forms import FORMS, EventForm
+from dealing.console.state import State, incident_page, laid_out, load, timeline
+from dealing.messages import explain, reason
+from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
+from dealing.people import can_read, can_record, can_supervise, reader_required
+from dealing.rules.cards import RANKS, SUITS
+from dealing.rules.events import Amended, Event, EventError, format_time
+from dealing.rules.judge import HandContext, HandFold, effective
+
+#: Fields of a form that are about the page and not about the event.
+OF_THE_PAGE: Final = frozenset({"csrfmiddlewaretoken", "key", "seq", "shoe", "hand", "down"})
+
+#: The sheet that lists everything that can go wrong, and those that ask about one entry.
+WRONG_SHEET: Final = "wrong"
+AMEND_SHEET: Final = "amend"
+
+#: What the forms of the entry line itself are about; their errors stand at the line and not in a sheet.
+ENTRY_EVENTS: Final = frozenset({"card", "opened", "burn_card"})
+#: Forms that stand on the console itself in some phase.
+ON_THE_CONSOLE: Final = {"shoe_opened": "no-shoe", "cards_burned": "count"}
+
+
+@dataclass
+class Sheet:
+    """What lies over the console: the list of what can go wrong, or one form."""
+
+    name: str
+    form: EventForm | None = None
+    entry: int = 0
+    why: str = ""
+    why_error: str = ""
+    told: str = ""
+
+
+@dataclass
+class Entry:
+    """The entry line: what was typed and what was wrong with it."""
+
+    typed: str = ""
+    place: str = ""
+    rank: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Answer:
+    """What is said beside the table's state."""
+
+    sheet: Sheet | None = None
+    entry: Entry = field(default_factory=Entry)
+    form: EventForm | None = None
+    error: str = ""
+    kept: bool = False
+    status: int = 200
+
+
+# Tables.
+
+
+def _tables(request: HttpRequest) -> QuerySet[Table]:
+    """The tables a person may see: those of their house, all of them for somebody who belongs to none."""
+    found = Table.objects.select_related("venue")
+    member = _member(request)
+    return found.filter(venue=member.venue_id) if member else found
+
+
+def _member(request: HttpRequest) -> StaffMember | None:
+    return getattr(request.user, "staff_member", None)
+
+
+def _table(request: HttpRequest, code: str) -> Table:
+    return get_object_or_404(_tables(request), code=code)
+
+
+@require_safe
+@reader_required
+def tables(request: HttpRequest) -> HttpResponse:
+    """The pit: every table in use, with what goes on there."""
+    rows = list(_tables(request).filter(is_active=True))
+    shoes: dict[int, Shoe] = {}
+    for opened in Shoe.objects.filter(table__in=rows, status=Shoe.Status.OPEN).order_by("number"):
+        shoes[opened.table_id] = opened
+    hands: dict[int, Hand] = {}
+    finished: dict[int, Hand] = {}
+    found: dict[int, int] = {}
+    for hand in (
+        Hand.objects.filter(shoe__in=shoes.values())
+        .only("shoe_id", "number", "status", "winner", "player", "banker", "has_findings")
+        .order_by("number")
+    ):
+        hands[hand.shoe_id] = hand
+        if hand.winner and hand.status != Hand.Status.OPEN:
+            finished[hand.shoe_id] = hand
+    for number, audit in Hand.objects.filter(shoe__in=shoes.values(), has_findings=True).values_list("shoe", "audit"):
+        found[number] = found.get(number, 0) + _open_findings(audit)
+    pit = []
+    for table in rows:
+        shoe = shoes.get(table.pk)
+        last = finished.get(shoe.pk) if shoe else None
+        pit.append(
+            {
+                "table": table,
+                "ruleset": words.ruleset(shoe.ruleset if shoe else table.ruleset),
+                "shoe": shoe,
+                "hand": hands.get(shoe.pk) if shoe else None,
+                "last": last,
+                "result": words.result(last.winner, last.player or 0, last.banker or 0) if last else "",
+                "findings": found.get(shoe.pk, 0) + _open_findings(shoe.audit) if shoe else 0,
+            }
+        )
+    return render(request, "console/tables.html", {"pit": pit})
+
+
+def _open_findings(audit: Mapping[str, Any]) -> int:
+    return sum(finding["state"] == "open" for finding in audit.get("findings", ()))
+
+
+# The console.
+
+
+@require_safe
+@reader_required
+def table(request: HttpRequest, code: str) -> HttpResponse:
+    """The console of a table, or (asked by htmx) the part of it that changes."""
+    table = _table(request, code)
+    answer = Answer()
+    data = request.GET
+    name = data.get("event", "")
+    if name in FORMS:
+        # Back from the log-in page with what could not be recorded.
+        answer.kept = True
+        if name in ENTRY_EVENTS:
+            answer.entry = _entry(data)
+        else:
+            answer.sheet = Sheet(name, FORMS[name](initial={key: data[key] for key in data}))
+    elif name == "amended":
+        answer.kept = True
+        answer.sheet = _amend_sheet(table, data)
+    sheet = data.get("sheet", "")
+    if sheet == WRONG_SHEET:
+        answer.sheet = Sheet(WRONG_SHEET)
+    elif sheet == AMEND_SHEET:
+        answer.sheet = _amend_sheet(table, data)
+    elif sheet in FORMS:
+        answer.sheet = Sheet(sheet, FORMS[sheet](initial={key: data[key] for key in data if key != "sheet"}))
+    return _console(request, table, answer)
+
+
+def _console(request: HttpRequest, table: Table, answer: Answer, shoe: Shoe | None = None) -> HttpResponse:
+    """Show the table as it is now, with what is to be said about the last press."""
+    state = load(table, shoe=shoe, can_record=can_record(request.user), can_supervise=can_supervise(request.user))
+    if not state.can_record:
+        answer.sheet = None
+    for form in (answer.sheet and answer.sheet.form, answer.form):
+        if form:
+            form.prepare(state)
+    forms: dict[str, EventForm] = {}
+    for name, phase in ON_THE_CONSOLE.items():
+        if state.phase == phase and state.can_record:
+            forms[name] = answer.form if answer.form and answer.form.event == name else FORMS[name]()
+            forms[name].prepare(state)
+    context = {
+        "state": state,
+        "table": table,
+        "answer": answer,
+        "entry": answer.entry,
+        "sheet": answer.sheet,
+        "forms": forms,
+        "ranks": RANKS,
+        "suits": SUITS,
+        "call_sides": ("player", "tie", "banker"),
+        "wrong_groups": _wrong_groups(state) if answer.sheet and answer.sheet.name == WRONG_SHEET else (),
+        "address": reverse("console:table", args=(table.code,)),
+        "record_address": reverse("console:record", args=(table.code,)),
+    }
+    template = "console/console.html" if getattr(request, "htmx", False) else "console/table.html"
+    response = render(request, template, context, status=answer.status)
+    patch_vary_headers(response, ["HX-Request"])
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _wrong_groups(state: State) -> list[dict[str, Any]]:
+    """Everything that can go wrong, by what a person at the table sees of it."""
+    groups: list[tuple[str, tuple[str, ...]]] = [
+        (_("A card was seen, dropped or came out too much"), ("exposed", "dropped", "extra")),
+        (_("A card is put right"), ("moved", "discarded")),
+        (_("Cut card, another card, result"), ("card", "opened", "called")),
+        (_("Bets and pays"), ("bet", "paid")),
+    ]
+    if state.insured:
+        groups.append((_("Insurance"), ("insurance_opened", "insurance_odds", "insurance_closed")))
+    if state.can_supervise:
+        groups.append((_("End it"), ("voided", "shoe_closed")))
+    of_shoe = ("exposed", "dropped", "shoe_closed")
+    return [
+        {
+            "title": title,
+            "cut": "called" in names,
+            "forms": [
+                {"sheet": name, "title": FORMS[name].title}
+                for name in names
+                if state.hand or name in of_shoe or name == "card"
+            ],
+        }
+        for title, names in groups
+        if state.hand or "called" in names or set(names) & set(of_shoe)
+    ]
+
+
+def _entry(data: Mapping[str, Any]) -> Entry:
+    """The entry line as it was sent."""
+    return Entry(
+        typed=str(data.get("card", "")),
+        place=str(data.get("to", data.get("place", ""))).removeprefix("open-"),
+        rank=str(data.get("card_rank", "")),
+    )
+
+
+def _row(table: Table, seq: object) -> TableEvent | None:
+    text = str(seq)
+    return table.events.filter(seq=int(text)).first() if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _amend_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
+    """The sheet for a typing mistake in one entry, filled in with what the entry says now."""
+    row = _row(table, data.get("entry", ""))
+    if row is None or row.name not in FORMS:
+        return None
+    event: Event | None = row.parse()
+    for later in table.events.filter(
+        shoe_number=row.shoe_number, hand_number=row.hand_number, name=Amended.name, seq__gt=row.seq
+    ).order_by("seq"):
+        amended = later.parse()
+        if isinstance(amended, Amended) and amended.seq == row.seq:
+            event = amended.entry
+    if event is None:
+        return None
+    kind = FORMS[row.name]
+    form = kind(initial=kind.values_of(event) | {key: data[key] for key in data if key in kind.base_fields})
+    form.fields.pop("shoe", None)
+    return Sheet(AMEND_SHEET, form, row.seq, str(data.get("why", "")), told=words.entry(event))
+
+
+# Recording.
+
+
+@require_POST
+def record(request: HttpRequest, code: str) -> HttpResponseBase:
+    """Record one event: `event` and its fields, `key` (idempotency), `seq` (the head that the page has seen).
+
+    Answers with the console as it is then: 200, 422 with the message at its field, 409 when somebody else wrote first.
+    """
+    if not request.user.is_authenticated:
+        return _logged_out(request, code)
+    if not can_record(request.user):
+        if not can_read(request.user):
+            raise PermissionDenied(_("Your account has no role here yet. Ask a manager to give you one."))
+        raise PermissionDenied(_("Only people who record hands may do this."))
+    table = _table(request, code)
+    data = _told(request.POST.dict())
+    form = FORMS[data["event"]](data=data) if data.get("event") in FORMS else None
+    try:
+        if form is not None:
+            _may(request, form)
+            if not form.is_valid():
+                return _refused(request, table, data, form, None)
+            line = _line(table, data, form)
+        elif data.get("event") == Amended.name:
+            form, line = _amendment(request, table, data)
+        else:
+            raise EventError("event", "unknown-event", value=repr(data.get("event", ""))[:40])
+        member = _member(request)
+        if member:
+            line["by"] = member.code
+        if data.get("key"):
+            line["key"] = data["key"]
+        done = log.record(line, actor=request.user.get_username(), expected_seq=_number(data.get("seq")))
+    except log.Conflict as conflict:
+        return _overtaken(request, table, data, conflict)
+    except NotAllowed as refusal:
+        answer = Answer(error=str(refusal), status=403)
+        return _console(request, table, answer)
+    except EventError as error:
+        return _refused(request, table, data, form, error)
+    table.last_seq = done.shoe.table.last_seq
+    if not getattr(request, "htmx", False):
+        return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
+    return _console(request, table, Answer(), done.shoe)
+
+
+class NotAllowed(Exception):  # noqa: N818  # an answer to a person, not an error
+    """The person may record, but not this."""
+
+
+def _may(request: HttpRequest, form: EventForm) -> None:
+    if form.supervised and not can_supervise(request.user):
+        raise NotAllowed(_("Only a supervisor or a manager may do this."))
+
+
+def _number(text: object) -> int | None:
+    digits = str(text or "")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+
+def _told(data: dict[str, str]) -> dict[str, str]:
+    """What was sent, with the entry line's shorthand written out.
+
+    A call key names the winner and, where the call is right, the totals. `B3 9h` puts the card on B3 whatever place was
+    chosen; `x` is a card face down; a card for a place that holds a face-down one turns that up.
+    """
+    if data.get("call"):
+        winner, *totals = data["call"].split()
+        return data | {"winner": winner} | dict(zip(("player", "banker"), totals, strict=False))
+    if data.get("event") != "card" or "down" not in data:
+        return data
+    parts = data.get("card", "").split()
+    to = data.get("to", "")
+    if len(parts) == 2 and parts[0].upper() in ("P1", "P2", "P3", "B1", "B2", "B3"):
+        to, parts = parts[0].upper(), parts[1:]
+        if to in data["down"].split(","):
+            to = f"open-{to}"
+    card = "".join(parts)
+    if card.lower() in ("x", "?"):
+        card, data = "", data | {"face": "down"}
+    if not card and not data.get("card_suit") and data.get("face") == "down":
+        data = data | {"card_rank": ""}
+    # A rank that was typed and a suit that was tapped make a card too.
+    if data.get("card_suit") and not data.get("card_rank"):
+        data, card = data | {"card_rank": card}, ""
+    if data.get("card_suit"):
+        card = f"{data.get('card_rank', '')}{data['card_suit']}"
+    data = data | {"card": card, "to": to, "typed": data.get("card", "")}
+    if to.startswith("open-"):
+        data = data | {"event": "opened", "place": to.removeprefix("open-")}
+        for name in ("to", "face"):
+            data.pop(name, None)
+    return data
+
+
+def _line(table: Table, data: Mapping[str, str], form: EventForm) -> dict[str, object]:
+    """The log line that a form stands for."""
+    keys = form.keys()
+    line: dict[str, object] = {"event": form.event, "table": table.code}
+    shoe = _number(data.get("shoe"))
+    if shoe is not None:
+        line["shoe"] = shoe
+    hand = _number(data.get("hand"))
+    if hand and form.of_hand(keys):
+        line["hand"] = hand
+    return line | keys
+
+
+def _amendment(
+    request: HttpRequest, table: Table, data: Mapping[str, str]
+) -> tuple[EventForm | None, dict[str, object]]:
+    """The line that puts a typing mistake right, and the form of the entry it is about."""
+    row = _row(table, data.get("entry", ""))
+    if row is None or row.name not in FORMS:
+        raise EventError("seq", "not-a-number", low=1, high=table.last_seq)
+    if not can_supervise(request.user) and _closed(table, row):
+        raise NotAllowed(_("This hand is closed: only a supervisor or a manager may amend it."))
+    line: dict[str, object] = {"event": Amended.name, "table": table.code, "shoe": row.shoe_number, "seq": row.seq}
+    if row.hand_number is not None:
+        line["hand"] = row.hand_number
+    form: EventForm | None = None
+    if not data.get("withdraw"):
+        form = FORMS[row.name](data=data)
+        form.fields.pop("shoe", None)
+        _may(request, form)
+        form.is_valid()
+        told = row.parse()
+        entry = {"event": row.name, "at": format_time(told.at), "table": table.code, "shoe": row.shoe_number}
+        if row.hand_number is not None:
+            entry["hand"] = row.hand_number
+        entry |= form.keys()
+        if told.by:
+            entry["by"] = told.by
+        line["entry"] = entry
+    line["reason"] = data.get("why", "")
+    return form, line
+
+
+def _closed(table: Table, row: TableEvent) -> bool:
+    """Whether the entry belongs to a hand or shoe that is over."""
+    if row.hand_number is not None:
+        return not Hand.objects.filter(
+            shoe__table=table, shoe__number=row.shoe_number, number=row.hand_number, status=Hand.Status.OPEN
+        ).exists()
+    return (
+        Hand.objects.filter(shoe__table=table, shoe__number=row.shoe_number).exists()
+        or not Shoe.objects.filter(table=table, number=row.shoe_number, status=Shoe.Status.OPEN).exists()
+    )
+
+
+# When it did not work.
+
+
+def _refused(
+    request: HttpRequest, table: Table, data: Mapping[str, str], form: EventForm | None, error: EventError | None
+) -> HttpResponse:
+    """Nothing was recorded: say why at the field, with what was typed kept."""
+    answer = Answer(status=422)
+    name = data.get("event", "")
+    sheet = data.get("sheet", "")
+    if name == Amended.name:
+        answer.sheet = _amend_sheet(table, data)
+        if answer.sheet and error:
+            if form is not None:
+                answer.sheet.form = form
+            if error.key == "reason" or (form is None and error.key != "seq"):
+                answer.sheet.why_error = reason(error)
+            elif form is not None:
+                form.refuse(error)
+            else:
+                answer.error = explain(error)
+        elif error:
+            answer.error = explain(error)
+    elif name in ENTRY_EVENTS and not sheet:
+        answer.entry = _entry({**data, "card": data.get("typed", data.get("card", ""))})
+        if error:
+            answer.entry.errors[_entry_field(error)] = reason(error) if error.key in _ENTRY_FIELDS else explain(error)
+        elif form is not None:
+            for errors in form.errors.values():
+                answer.entry.errors["card"] = " ".join(map(str, errors))
+    elif form is not None and form.fields:
+        if error:
+            form.refuse(error)
+        if sheet or name not in ON_THE_CONSOLE:
+            answer.sheet = Sheet(name, form)
+        else:
+            answer.form = form
+    elif error:
+        answer.error = explain(error)
+    return _console(request, table, answer)
+
+
+_ENTRY_FIELDS: Final = {"card": "card", "to": "to", "place": "to"}
+
+
+def _entry_field(error: EventError) -> str:
+    return _ENTRY_FIELDS.get(error.key, "card")
+
+
+def _overtaken(request: HttpRequest, table: Table, data: Mapping[str, str], conflict: log.Conflict) -> HttpResponse:
+    """Somebody else recorded at this table: show what, and keep what was typed."""
+    seen = _number(data.get("seq")) or 0
+    newer = list(table.events.filter(seq__gt=seen).order_by("seq")[:3])
+    told = "; ".join(_("%(who)s: %(what)s") % {"who": row.by or row.actor, "what": _told_by(row)} for row in newer)
+    answer = Answer(status=409)
+    answer.error = _("Someone else recorded at this table (%(told)s). Look at the table and press again.") % {
+        "told": told
+    }
+    name = data.get("event", "")
+    if name in ENTRY_EVENTS and not data.get("sheet"):
+        answer.entry = _entry({**data, "card": data.get("typed", data.get("card", ""))})
+    elif name in FORMS and FORMS[name].base_fields:
+        answer.sheet = Sheet(name, FORMS[name](initial=dict(data)))
+    return _console(request, table, answer)
+
+
+def _told_by(row: TableEvent) -> str:
+    event = row.parse()
+    if isinstance(event, Amended):
+        return words.amendment(event)
+    return words.entry(event)
+
+
+def _logged_out(request: HttpRequest, code: str) -> HttpResponse:
+    """The session is over: to the log-in page, and from there back to the console with what was typed."""
+    kept = {name: value for name, value in request.POST.items() if name not in OF_THE_PAGE and value}
+    page = reverse("console:table", args=(code,)) + (f"?{urlencode(kept)}" if kept else "")
+    messages.warning(
+        request, _("You were logged out, so this was not recorded. Log in: what you entered is waiting for you.")
+    )
+    answer = redirect_to_login(page)
+    if getattr(request, "htmx", False):
+        return HttpResponseClientRedirect(answer.headers["Location"])
+    return answer
+
+
+# What has been.
+
+
+@require_safe
+@reader_required
+def shoe(request: HttpRequest, code: str, number: int) -> HttpResponse:
+    """A shoe: its hands with results and findings, and its own log."""
+    table = _table(request, code)
+    shoe = get_object_or_404(Shoe, table=table, number=number)
+    hands = [
+        {
+            "hand": hand,
+            "result": words.result(hand.winner, hand.player or 0, hand.banker or 0) if hand.winner else "",
+            "cards": hand.audit.get("dealt", {}),
+            "findings": hand.audit.get("findings", []),
+        }
+        for hand in shoe.hand_set.order_by("number").only(
+            "number", "status", "winner", "player", "banker", "audit", "started_at", "shoe_id"
+        )
+    ]
+    beside = timeline(table.events.filter(shoe_number=number, hand_number=None).order_by("seq"), table.venue.zone)
+    context = {
+        "table": table,
+        "shoe": shoe,
+        "hands": hands,
+        "entries": beside,
+        "ruleset": shoe.ruleset,
+        "ruleset_title": words.ruleset(shoe.ruleset),
+        "findings": shoe.audit.get("findings", []),
+        "previous": table.shoes.filter(number__lt=number).order_by("-number").first(),
+        "next": table.shoes.filter(number__gt=number).order_by("number").first(),
+    }
+    return render(request, "console/shoe.html", context)
+
+
+@require_safe
+@reader_required
+def hand(request: HttpRequest, code: str, shoe: int, hand: int) -> HttpResponse:
+    """A hand: as dealt beside as laid, its findings, its money, its log."""
+    table = _table(request, code)
+    found = get_object_or_404(Hand.objects.select_related("shoe"), shoe__table=table, shoe__number=shoe, number=hand)
+    rows = list(table.events.filter(shoe_number=shoe, hand_number=hand).order_by("seq"))
+    events = effective((row.seq, row.parse()) for row in rows).events
+    audit = HandFold.of(HandContext.from_json(found.context), events).audit()
+    wrong = frozenset(seq for finding in audit.findings for seq in finding.seq)
+    siblings = found.shoe.hand_set
+    context = {
+        "table": table,
+        "hand": found,
+        "audit": audit,
+        "dealt": laid_out(audit),
+        "correct": {
+            **{str(place): cards for place, cards in audit.correct.places.items()},
+            "extra": audit.correct.extra,
+            "next": audit.next_due,
+        },
+        "totals": audit.totals if audit.layout.drawn > 1 else None,
+        "result": words.result(audit.result.winner, audit.result.player, audit.result.banker) if audit.result else "",
+        "entries": timeline(rows, table.venue.zone, wrong, can_supervise(request.user)),
+        "ruleset_title": words.ruleset(found.shoe.ruleset),
+        "incident": incident_page(table.code, shoe, hand) if audit.findings else "",
+        "previous": siblings.filter(number__lt=hand).order_by("-number").first(),
+        "next": siblings.filter(number__gt=hand).order_by("number").first(),
+    }
+    return render(request, "console/hand.html", context)

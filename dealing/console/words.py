@@ -1,0 +1,192 @@
+"""What the console says in sentences: what is due and why, and each entry of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from dealing import wording
+from dealing.rules import events as log
+from dealing.rules.cards import Card
+from dealing.rules.events import Event
+from dealing.rules.tableau import NATURALS, Layout
+
+
+class Said(NamedTuple):
+    """A sentence for the person at the table, and the id of the rule behind it."""
+
+    text: str
+    rule: str
+    place: str = ""
+
+
+def due(layout: Layout, place: str | None) -> Said:
+    """What the next card is, or why there is none, for the cards so far as the rules lay them."""
+    if layout.drawn < 4:
+        return Said(_next_card(place or layout.due or ""), "DEAL-1", place or "")
+    return Said(_reason(layout), layout.rule, layout.due or "")
+
+
+def _next_card(place: str) -> str:
+    return {
+        "P1": _("Player’s first card is next"),
+        "B1": _("Banker’s first card is next"),
+        "P2": _("Player’s second card is next"),
+        "B2": _("Banker’s second card is next"),
+        "P3": _("Player’s third card is next"),
+        "B3": _("Banker’s third card is next"),
+    }.get(place, "")
+
+
+def _reason(layout: Layout) -> str:
+    numbers = {"player": layout.player, "banker": layout.banker, "third": layout.third}
+    if layout.rule == "DEAL-4":
+        if layout.player in NATURALS and layout.banker in NATURALS:
+            return _("Naturals %(player)d and %(banker)d: no third card") % numbers
+        if layout.player in NATURALS:
+            return _("Natural %(player)d for Player: no third card") % numbers
+        return _("Natural %(banker)d for Banker: no third card") % numbers
+    if layout.rule == "DRAW-P":
+        return _("Player draws on %(player)d") % numbers
+    if layout.rule == "DRAW-B0":
+        if layout.due:
+            return _("Player stands on %(player)d, Banker draws on %(banker)d") % numbers
+        return _("Both stand: Player on %(player)d, Banker on %(banker)d") % numbers
+    if layout.rule == "DRAW-B":
+        if layout.due:
+            return _("Banker draws on %(banker)d against %(third)d") % numbers
+        return _("Banker stands on %(banker)d against %(third)d") % numbers
+    if layout.third is None:
+        return _("Banker has drawn: the hand is complete")
+    return _("Both have drawn: the hand is complete")
+
+
+def result(winner: str, player: int, banker: int) -> str:
+    """`Banker wins 7 to 6`, `Tie at 6`."""
+    if winner == "tie":
+        return _("Tie at %(points)d") % {"points": player}
+    if winner == "player":
+        return _("Player wins %(high)d to %(low)d") % {"high": player, "low": banker}
+    return _("Banker wins %(high)d to %(low)d") % {"high": banker, "low": player}
+
+
+SUIT_SIGNS: Final = {"s": "♠", "h": "♥", "d": "♦", "c": "♣"}
+
+
+def card(value: Card | None) -> str:
+    """`9♥`; a card nobody has seen is called that."""
+    if value is None:
+        return _("unseen card")
+    return f"{'10' if value.rank == 'T' else value.rank}{SUIT_SIGNS[value.suit]}"
+
+
+def burn(value: Card, count: int) -> str:
+    """`Jack: burn 10`."""
+    return _("%(rank)s: burn %(count)d") % {"rank": wording.rank_name(value.rank).capitalize(), "count": count}
+
+
+def _amount(value: Decimal) -> str:
+    return f"{value:,}"
+
+
+def _named(name: str, detail: str) -> str:
+    return f"{name}: {detail}" if detail else name
+
+
+def _card_of(event: Any) -> str:
+    return card(event.card) if event.card is not None else ""
+
+
+def _dealt(event: log.CardDealt) -> str:
+    names = {"card": card(event.card), "place": wording.place_name(event.to)}
+    if event.face == "down":
+        return _("%(card)s face down to %(place)s") % names
+    return _("%(card)s to %(place)s") % names
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)
+
+
+def _odds(event: log.InsuranceOdds) -> str:
+    names = {"side": wording.side_name(event.side), "odds": event.odds, "placed": wording.side_name(event.placed)}
+    if event.placed == event.side:
+        return _("%(side)s insured at %(odds)s") % names
+    return _("%(side)s insured at %(odds)s, put on the spot of %(placed)s") % names
+
+
+def _call(event: log.Called) -> str:
+    totals = [
+        f"{wording.side_name(side)} {total}"
+        for side, total in (("player", event.player), ("banker", event.banker))
+        if total is not None
+    ]
+    return _joined(wording.winner_name(event.winner), *totals)
+
+
+def _seat(event: log.Bet | log.Paid, amount: Decimal) -> str:
+    return _("seat %(seat)d, %(bet)s, %(amount)s") % {
+        "seat": event.seat,
+        "bet": wording.bet_name(event.bet),
+        "amount": _amount(amount),
+    }
+
+
+#: What stands after the name of the event; events that are not here say enough with their name.
+_DETAILS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
+    log.ShoeOpened: lambda e: ruleset(e.ruleset),
+    log.BurnCard: _card_of,
+    log.CardsBurned: lambda e: str(e.count),
+    log.ShoeClosed: lambda e: wording.shoe_reason_name(e.reason),
+    log.Bet: lambda e: _seat(e, e.stake),
+    log.CardDealt: _dealt,
+    log.Opened: lambda e: _joined(card(e.card), wording.place_name(e.place)),
+    log.Extra: lambda e: _joined(_card_of(e), wording.face_name(e.face)),
+    log.Exposed: lambda e: _joined(
+        wording.moment_name(e.when), _card_of(e), wording.place_name(e.place) if e.place else ""
+    ),
+    log.Moved: lambda e: (
+        _("from %(source)s to %(to)s") % {"source": wording.place_name(e.source), "to": wording.place_name(e.to)}
+    ),
+    log.Discarded: lambda e: wording.place_name(e.place or "extra"),
+    log.Dropped: lambda e: _joined(
+        wording.moment_name(e.when), _card_of(e), _("face up before") if e.opened else _("not opened")
+    ),
+    log.InsuranceOpened: lambda e: str(e.window),
+    log.InsuranceOdds: _odds,
+    log.InsuranceClosed: lambda e: str(e.window),
+    log.Called: _call,
+    log.Paid: lambda e: _seat(e, e.amount),
+    log.Voided: lambda e: _joined(wording.scope_name(e.scope), e.reason),
+}
+
+
+def entry(event: Event) -> str:
+    """An entry of the log as a line of the timeline."""
+    detail = _DETAILS.get(type(event))
+    text = detail(event) if detail else ""
+    if type(event) is log.CardDealt:
+        return text
+    return _named(wording.event_name(event.name), text)
+
+
+def amendment(event: log.Amended) -> str:
+    """An amendment as one line."""
+    if event.entry is None:
+        return _("entry %(seq)d withdrawn") % {"seq": event.seq}
+    return _("entry %(seq)d now reads: %(entry)s") % {"seq": event.seq, "entry": entry(event.entry)}
+
+
+def ruleset(name: str) -> str:
+    """The title of a ruleset in the active language; its name where it is not installed any more."""
+    from django.utils.translation import get_language
+
+    from dealing.rules.rulesets import get_ruleset
+
+    try:
+        return get_ruleset(name).title(get_language() or "en")
+    except (LookupError, ValueError):
+        return name
