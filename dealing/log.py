@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 import msgspec
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
+from dealing import rows
 from dealing.chain import row_hash
-from dealing.models import Hand, Shoe, Table, TableEvent
+from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.projections import Numbered, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
 from dealing.rules.events import (
     Amended,
@@ -96,16 +97,15 @@ def record_many(
         return []
     with transaction.atomic():
         writer = Writer(given[0][0].table, actor)
-        rows = []
+        appended = []
         for event, stamped in given:
-            row, duplicate = writer.append(event, expected_seq, stamp=stamped)
-            rows.append((row, duplicate))
-            if not duplicate:
+            appended.append(writer.append(event, expected_seq, stamp=stamped))
+            if not appended[-1][1]:
                 expected_seq = None
         writer.save()
         return [
             Recorded(row, writer.shoe(row.shoe_number), writer.hand(row.shoe_number, row.hand_number), duplicate)
-            for row, duplicate in rows
+            for row, duplicate in appended
         ]
 
 
@@ -137,8 +137,16 @@ def hand_fold(hand: Hand) -> HandFold:
 
 
 def _hand_events(table_id: int, shoe: int, hand: int) -> list[Numbered]:
-    rows = TableEvent.objects.filter(table_id=table_id, shoe_number=shoe, hand_number=hand).order_by("seq")
-    return effective((seq, parse_line(payload)) for seq, payload in rows.values_list("seq", "payload")).events
+    with connection.cursor() as cursor:
+        cursor.execute(_HAND_EVENTS, [table_id, shoe, hand])
+        return effective((seq, parse_line(payload)) for seq, payload in cursor.fetchall()).events
+
+
+_HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
+_HAND_EVENTS: Final = (
+    "SELECT seq, payload FROM dealing_tableevent "
+    "WHERE table_id = %s AND shoe_number = %s AND hand_number = %s ORDER BY seq"
+)
 
 
 class Writer:
@@ -148,7 +156,7 @@ class Writer:
     """
 
     def __init__(self, code: str, actor: str) -> None:
-        table = Table.objects.select_for_update(of=("self",)).select_related("venue").filter(code=code).first()
+        table = rows.select_one(Table, "WHERE code = %s", [code], lock=True)
         if table is None:
             raise LogError("table", "no-such-table", value=code)
         self.table = table
@@ -175,7 +183,8 @@ class Writer:
     def fold(self) -> TableFold:
         """The fold of the table, taken up from the newest shoe's row and the events of its newest hand."""
         if self._fold is None:
-            shoe_row = Shoe.objects.filter(table=self.table).order_by("-number").first()
+            newest = "WHERE table_id = %s ORDER BY number DESC LIMIT 1"
+            shoe_row = rows.select_one(Shoe, newest, [self.table.pk])
             shoe = hand = None
             if shoe_row is not None:
                 self._keep_shoe(shoe_row)
@@ -191,7 +200,10 @@ class Writer:
     def shoe(self, number: int) -> Shoe:
         """The row of a shoe. One that an amendment withdrew comes back as it was, without its primary key."""
         if number not in self._shoes:
-            self._keep_shoe(Shoe.objects.get(table=self.table, number=number))
+            row = rows.select_one(Shoe, "WHERE table_id = %s AND number = %s", [self.table.pk, number])
+            if row is None:
+                raise Shoe.DoesNotExist(f"{self.table} has no shoe {number}")
+            self._keep_shoe(row)
         return self._shoes[number]
 
     def hand(self, shoe: int, number: int | None) -> Hand | None:
@@ -199,7 +211,11 @@ class Writer:
         if number is None:
             return None
         if (shoe, number) not in self._hands:
-            found = Hand.objects.filter(shoe__table=self.table, shoe__number=shoe, number=number).first()
+            found = rows.select_one(
+                Hand,
+                "WHERE number = %s AND shoe_id = (SELECT id FROM dealing_shoe WHERE table_id = %s AND number = %s)",
+                [number, self.table.pk, shoe],
+            )
             if found is None:
                 return None
             found.shoe = self.shoe(shoe)
@@ -233,6 +249,8 @@ class Writer:
         if expected_seq is not None and expected_seq != self.table.last_seq:
             raise Conflict(self.table.last_seq, expected_seq)
         if stamp:
+            if not Table.venue.is_cached(self.table):
+                self.table.venue = cast(Venue, rows.select_one(Venue, "WHERE id = %s", [self.table.venue_id]))
             event = msgspec.structs.replace(event, at=next_at(self.table))
         elif self.table.last_at is not None and event.at < self.table.last_at:
             last = self.table.last_at.astimezone(event.at.tzinfo)
@@ -251,7 +269,7 @@ class Writer:
 
     def _by_key(self, key: str) -> TableEvent | None:
         pending = next((row for row in self._rows if row.key == key), None)
-        return pending or TableEvent.objects.filter(table=self.table, key=key).first()
+        return pending or rows.select_one(TableEvent, "WHERE table_id = %s AND key = %s", [self.table.pk, key])
 
     def _step(self, seq: int, event: Event) -> None:
         fold = self.fold
@@ -371,23 +389,24 @@ class Writer:
     def _save_rows(self) -> None:
         if not self._rows:
             return
-        TableEvent.objects.bulk_create(self._rows)
-        table = self.table
-        Table.objects.filter(pk=table.pk).update(
-            last_seq=table.last_seq, last_hash=table.last_hash, last_at=table.last_at
-        )
+        for row in self._rows:
+            rows.save(row)
         self._rows = []
+        table = self.table
+        last_at = connection.ops.adapt_datetimefield_value(table.last_at)
+        with connection.cursor() as cursor:
+            cursor.execute(_HEAD, [table.last_seq, table.last_hash, last_at, table.pk])
 
     def _save_projections(self) -> None:
         for number in sorted(self._dirty_shoes):
             shoe = self._shoes[number]
             if number in self._shoe_folds:
                 assign(shoe, shoe_fields(self._shoe_folds[number]))
-            shoe.save()
+            rows.save(shoe)
         for place in sorted(self._dirty_hands):
             hand = self._hands[place]
             assign(hand, hand_fields(self._hand_folds[place]))
-            hand.save()
+            rows.save(hand)
         self._changed_shoes |= self._dirty_shoes
         self._changed_hands |= self._dirty_hands
         self._gone -= self._dirty_hands

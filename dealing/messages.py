@@ -60,6 +60,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "not-text": _("must be text"),
     "too-long": _("is longer than {limit} characters"),
     "empty": _("must not be empty"),
+    "not-storable": _("holds a character that cannot be stored"),
     "not-a-card": _("{value} is not a card"),
     "not-a-choice": _("{value} is not one of {choices}"),
     "not-a-number": _("must be a whole number from {low} to {high}"),
@@ -74,18 +75,55 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "place-or-extra": _("name either a place or extra, not both"),
     "entry-amends": _("an amendment cannot be amended; amend the entry it corrected again"),
     "entry-elsewhere": _("belongs to another table, shoe or hand than the amendment"),
+    "unknown-ruleset": _("{value} is not a ruleset here (known: {known})"),
+    # what cannot have happened
+    "no-shoe": _("shoe {shoe} is not open at this table"),
+    "shoe-opened": _("shoe {shoe} was opened already"),
+    "shoe-behind": _("shoe {shoe} comes after shoe {last} in the log; shoe numbers only grow"),
+    "shoe-closed": _("shoe {shoe} is closed"),
+    "hand-behind": _("hand {hand} is over; the table is at hand {last}"),
+    "no-hand": _("hand {hand} of shoe {shoe} was never dealt"),
+    "hand-closed": _("hand {hand} is closed"),
+    "hand-voided": _("hand {hand} is void"),
+    "betting-opened": _("betting on this hand was opened already"),
+    "betting-closed": _("betting on this hand was closed already"),
+    "occupied": _("{place} already holds {card}"),
+    "empty-place": _("there is no card at {place}"),
+    "face-up": _("the card at {place} is face up already"),
+    "other-card": _("{place} was recorded as {card}"),
+    "no-extra": _("this hand has no extra card to discard"),
+    "window-open": _("insurance time {window} is still open"),
+    "window-not-open": _("insurance time {window} is not open"),
+    "no-window": _("no insurance time is open"),
+    "void-already": _("this was declared void already"),
+    "burn-card-known": _("the burn card of this shoe is recorded already"),
+    "hands-dealt": _("hands have been dealt from this shoe; the burn is over"),
+    "cut-card-out": _("the cut card of this shoe is out already"),
+    "amendment": _("an amendment is applied to the log, not to a hand"),
+    "no-entry": _("there is no entry {seq} at this table before this one"),
+    "entry-is-amendment": _("entry {seq} is itself an amendment; amend the entry it corrected"),
+    "entry-of-other-hand": _("entry {seq} belongs to another shoe or hand"),
+    "breaks-entry": _("with this, entry {seq} could not have happened ({detail})"),
+    # what the log refuses
+    "no-such-table": _("there is no table {value}"),
+    "other-table": _("is {value}, and the events before it are of table {table}"),
+    "key-used": _("{value} is the key of another event, at position {seq}"),
+    "at-earlier": _("is before the table's last event, which was at {last}"),
+    "table-moved-on": _(
+        "somebody else has recorded meanwhile: the table is at position {seq} by now, not at {expected}"
+    ),
 }
 
 
 def reason(error: EventError) -> str:
-    """Why, without saying which key: for a message that stands at its field."""
+    """Why, without the key: for a message that stands at its field. In the active language."""
     cause = error.params.get("cause")
-    params = {**error.params, "cause": explain(cause)} if isinstance(cause, EventError) else error.params
-    return str(TEMPLATES[error.code]).format_map(params)
+    params = {**error.params, "detail": explain(cause)} if isinstance(cause, EventError) else error.params
+    template = TEMPLATES.get(error.code)
+    return str(error.messages[error.code] if template is None else template).format_map(params)
 
 
 def explain(error: EventError) -> str:
-    """Which key, and why, in the active language."""
-    first, *rest = error.key.split(".")
-    label = ".".join([str(KEYS.get(first, first)), *(str(KEYS.get(key, key)) for key in rest)])
+    """Which key, and why, in the active language: what `str(error)` is in English."""
+    label = ".".join(str(KEYS.get(key, key)) for key in error.key.split("."))
     return f"{label}: {reason(error)}"

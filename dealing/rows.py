@@ -1,0 +1,74 @@
+"""Rows read and written by statements made once.
+
+The ORM composes every statement anew, which costs more than running it; where an event is recorded, that is most of the
+time. These helpers keep the models and their fields' conversions and leave the composing out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import Field, Model
+
+M = TypeVar("M", bound=Model)
+
+
+@cache
+def _fields(model: type[Model]) -> tuple[Field[Any, Any], ...]:
+    return tuple(field for field in model._meta.local_concrete_fields if not field.primary_key)
+
+
+@cache
+def _select(model: type[Model]) -> str:
+    columns = ", ".join(f'"{field.column}"' for field in model._meta.local_concrete_fields)
+    return f'SELECT {columns} FROM "{model._meta.db_table}" '  # noqa: S608  # names of our own
+
+
+@cache
+def _insert(model: type[Model]) -> str:
+    columns = ", ".join(f'"{field.column}"' for field in _fields(model))
+    places = ", ".join(["%s"] * len(_fields(model)))
+    return f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({places})'  # noqa: S608
+
+
+@cache
+def _update(model: type[Model]) -> str:
+    columns = ", ".join(f'"{field.column}" = %s' for field in _fields(model))
+    return f'UPDATE "{model._meta.db_table}" SET {columns} WHERE "id" = %s'  # noqa: S608
+
+
+def _values(row: Model) -> list[Any]:
+    return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in _fields(type(row))]
+
+
+def select_one(model: type[M], rest: str, params: Sequence[object], lock: bool = False) -> M | None:
+    """The first row of `SELECT … FROM model <rest>`, or None. `lock`: keep others from it until the transaction ends.
+
+    SQLite knows no row locks and needs none: a transaction here takes the lock on the whole file when it begins.
+    """
+    if lock and connection.features.has_select_for_update:
+        rest += " FOR UPDATE"
+    for row in model._default_manager.raw(_select(model) + rest, params):
+        return row
+    return None
+
+
+def save(row: Model) -> None:
+    """Insert a row without primary key, which it is given, or update all columns of one that has it."""
+    with connection.cursor() as cursor:
+        if row.pk is None:
+            cursor.execute(_insert(type(row)) + ' RETURNING "id"', _values(row))
+            row.pk = cursor.fetchone()[0]
+            row._state.adding, row._state.db = False, connection.alias
+        else:
+            cursor.execute(_update(type(row)), [*_values(row), row.pk])
+
+
+def insert_many(rows: Sequence[Model]) -> None:
+    """Insert many rows of one model, fast. They are not given their primary keys."""
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(_insert(type(rows[0])), [_values(row) for row in rows])
