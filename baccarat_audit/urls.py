@@ -1,7 +1,5 @@
 """Who answers which address."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -13,8 +11,8 @@ from .health import health
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
-    *([path("tables/", include("dealing.console.urls"))] if find_spec("dealing.console") else []),
-    *([path("incidents/", include("incidents.review.urls"))] if find_spec("incidents.review") else []),
+    path("tables/", include("dealing.console.urls")),
+    path("incidents/", include("incidents.review.urls")),
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),

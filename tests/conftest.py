@@ -19,11 +19,11 @@ from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import TransactionTestCase
+from pytest_django.live_server_helper import LiveServer
 
 from baccarat_audit.health import redis_reachable
 from dealing import triggers
 from dealing.models import StaffMember, Table, Venue
-from dealing.people import ensure_groups
 
 # Playwright keeps an event loop running in the test's thread, which makes Django refuse the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -193,7 +193,6 @@ def people(venue: Venue) -> People:
             user.save()
             StaffMember.objects.create(user=user, code=name.upper(), venue=venue)
         if group:
-            ensure_groups()
             user.groups.add(Group.objects.get(name=group))
         return user
 
@@ -236,6 +235,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
             "--disable-quic",
         ],
     }
+
+
+@pytest.fixture(scope="session")
+def base_url(live_server: LiveServer) -> str:
+    """So that `page.goto("/login/")` goes to the suite's own server."""
+    return str(live_server.url)
 
 
 @pytest.fixture(scope="session")
