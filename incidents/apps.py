@@ -1,7 +1,20 @@
-"""The incidents application."""
+"""The app that keeps incidents and decisions: what went wrong, what the rules say of it, what a manager decided."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class IncidentsConfig(AppConfig):
+    """Incidents raised by the log of `dealing`, and the managers' decisions on them."""
+
     name = "incidents"
+    verbose_name = _("Incidents")
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to the log: an event and the incident it opens are committed together."""
+        from dealing.signals import event_recorded
+
+        from . import services
+
+        event_recorded.connect(services.sync_incidents, dispatch_uid="incidents.sync")

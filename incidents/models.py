@@ -1,0 +1,183 @@
+"""Incidents and what managers decided on them.
+
+An `Incident` belongs to one hand (or to a shoe, for findings of the shoe) and names it by table, shoe and hand
+*number*: the projections in `dealing` may be thrown away and made again without touching it. `IncidentFinding` rows
+follow the log, whatever it says now. `Decision` rows are append-only (`dealing.triggers`): a new decision supersedes
+the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from dealing.models import Table
+
+
+class Incident(models.Model):
+    """Everything that went wrong in one hand, or in one shoe outside its hands."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", pgettext_lazy("status", "Open")
+        DECIDED = "decided", pgettext_lazy("status", "Decided")
+        BY_RULE = "by-rule", pgettext_lazy("status", "Closed by rule")
+        WITHDRAWN = "withdrawn", pgettext_lazy("status", "Withdrawn")
+
+    table = models.ForeignKey(
+        Table, verbose_name=_("table"), on_delete=models.PROTECT, related_name="incidents", db_index=False
+    )
+    shoe_number = models.PositiveIntegerField(_("shoe"))
+    hand_number = models.PositiveIntegerField(_("hand"), null=True, blank=True)
+    ruleset = models.CharField(_("ruleset"), max_length=64)
+    status = models.CharField(_("status"), max_length=12, choices=Status.choices, default=Status.OPEN)
+    opened_at = models.DateTimeField(
+        _("opened at"), help_text=_("When the event that raised it happened at the table.")
+    )
+    opened_seq = models.PositiveBigIntegerField(_("raised by event"))
+    version = models.PositiveIntegerField(
+        _("version"),
+        default=1,
+        help_text=_("Counts every change, so that nobody decides on a page that is out of date."),
+    )
+
+    class Meta:
+        verbose_name = _("incident")
+        verbose_name_plural = _("incidents")
+        ordering = ("opened_at", "id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("table", "shoe_number", "hand_number"),
+                condition=Q(hand_number__isnull=False),
+                name="incident_once_a_hand",
+            ),
+            models.UniqueConstraint(
+                fields=("table", "shoe_number"), condition=Q(hand_number__isnull=True), name="incident_once_a_shoe"
+            ),
+            models.CheckConstraint(
+                condition=Q(shoe_number__gte=1, opened_seq__gte=1, version__gte=1)
+                & (Q(hand_number__isnull=True) | Q(hand_number__gte=1)),
+                name="incident_numbers_positive",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("opened_at",), condition=Q(status="open"), name="incident_open"),
+            models.Index(fields=("status", "opened_at"), name="incident_status"),
+            models.Index(fields=("table", "shoe_number"), name="incident_of_shoe"),
+        )
+
+    def __str__(self) -> str:
+        where = {"table": self.table.code, "shoe": self.shoe_number, "hand": self.hand_number}
+        if self.hand_number is None:
+            return _("%(table)s shoe %(shoe)d") % where
+        return _("%(table)s shoe %(shoe)d hand %(hand)d") % where
+
+
+class IncidentFinding(models.Model):
+    """Projection: one finding of the judge on the incident's hand or shoe, as the log stands now."""
+
+    class State(models.TextChoices):
+        OPEN = "open", pgettext_lazy("status", "Open")
+        CORRECTED = "corrected", pgettext_lazy("status", "Corrected")
+
+    incident = models.ForeignKey(
+        Incident, verbose_name=_("incident"), on_delete=models.CASCADE, related_name="findings", db_index=False
+    )
+    position = models.PositiveSmallIntegerField(_("position"))
+    code = models.CharField(_("code"), max_length=40)
+    seq = models.JSONField(_("events"), default=list)
+    cards = models.JSONField(_("cards"), default=list)
+    rules = models.JSONField(_("rules"), default=list)
+    ruling = models.CharField(_("ruling"), max_length=20)
+    options = models.JSONField(_("options"), default=list)
+    mandatory = models.BooleanField(_("mandatory"))
+    state = models.CharField(_("state"), max_length=12, choices=State.choices)
+    closed_by_rule = models.CharField(
+        _("closed by rule"), max_length=20, blank=True, help_text=_("The rule that lets the hand stand as it is.")
+    )
+
+    class Meta:
+        verbose_name = _("finding")
+        verbose_name_plural = _("findings")
+        ordering = ("incident_id", "position")
+        constraints = (models.UniqueConstraint(fields=("incident", "position"), name="finding_position_once"),)
+        indexes = (models.Index(fields=("code",), name="finding_code"),)
+
+    def __str__(self) -> str:
+        return self.code
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as the judge's answer has it (`Finding.as_dict()`)."""
+        return {
+            "code": self.code,
+            "seq": self.seq,
+            "cards": self.cards,
+            "state": self.state,
+            "rules": self.rules,
+            "ruling": self.ruling,
+            "options": self.options,
+            "mandatory": self.mandatory,
+        }
+
+
+class Decision(models.Model):
+    """What a manager decided, and on which rulings. Never changed, never deleted; the database itself refuses to.
+
+    `rulings` holds the findings as they stood, each with its citations as they were worded then; `events` the
+    positions in the table's log of the events that carried the decision out (none for a decision that changes nothing
+    at the table).
+    """
+
+    incident = models.ForeignKey(
+        Incident, verbose_name=_("incident"), on_delete=models.PROTECT, related_name="decisions", db_index=False
+    )
+    number = models.PositiveIntegerField(_("number"))
+    actions = models.JSONField(_("actions"))
+    reason = models.TextField(_("reason"), blank=True)
+    departs = models.BooleanField(_("departs from a mandatory ruling"))
+    rulings = models.JSONField(_("rulings at that time"))
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("decided by"), on_delete=models.PROTECT, related_name="decisions"
+    )
+    decided_by_name = models.TextField(_("name of who decided"))
+    decided_at = models.DateTimeField(_("decided at"))
+    supersedes = models.OneToOneField(
+        "self",
+        verbose_name=_("supersedes"),
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="superseded_by",
+    )
+    events = models.JSONField(_("events appended"))
+
+    class Meta:
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
+        ordering = ("incident_id", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("incident", "number"), name="decision_number_once"),
+            models.CheckConstraint(
+                condition=Q(number=1, supersedes__isnull=True) | Q(number__gt=1, supersedes__isnull=False),
+                name="decision_supersedes_the_one_before",
+            ),
+            models.CheckConstraint(condition=Q(departs=False) | ~Q(reason=""), name="decision_departs_with_reason"),
+        )
+        indexes = (models.Index(fields=("decided_at",), name="decision_decided"),)
+
+    def __str__(self) -> str:
+        return _("%(incident)s, decision %(number)d") % {"incident": self.incident, "number": self.number}
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Refused for a decision already made."""
+        if not self._state.adding:
+            raise TypeError("a decision is never edited: a new one supersedes it")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refused: decisions are kept."""
+        raise TypeError("a decision is never deleted")

@@ -1,0 +1,15 @@
+"""The addresses of the incident pages."""
+
+from django.urls import path
+
+from . import views
+
+app_name = "incidents"
+
+urlpatterns = [
+    path("", views.queue, name="queue"),
+    path("<int:pk>/", views.incident, name="incident"),
+    path("<int:pk>/preview/", views.preview, name="preview"),
+    path("at/<str:table>/<int:shoe>/<int:hand>/", views.for_hand, name="for_hand"),
+    path("at/<str:table>/<int:shoe>/", views.for_hand, name="for_shoe"),
+]

@@ -1,0 +1,316 @@
+"""The queue of incidents, the page of one, and what a choice would do before it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Case as When_
+from django.db.models import IntegerField, Q, QuerySet, Value, When
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dealing import wording
+from dealing.models import Table
+from dealing.people import can_decide, reader_required
+from dealing.rules.rulesets import Citation
+from incidents import rulings
+from incidents.models import Decision, Incident, IncidentFinding
+from incidents.selectors import Case, load_case, log_of, recommendation_of, recorded_by, ruleset_of
+from incidents.services import do_decide_incident
+from incidents.wording import NO_LINE, obstacle_text
+
+from .forms import DecisionForm, QueueForm
+from .lines import tell_planned, timeline
+
+PAGE = 25
+
+# --- the queue ------------------------------------------------------------------------------------------------------
+
+
+@require_safe
+@never_cache
+@reader_required
+def queue(request: HttpRequest) -> HttpResponse:
+    """The incidents, those to be decided first, the oldest of them on top."""
+    tables = list(Table.objects.filter(incidents__isnull=False).distinct().values_list("code", flat=True))
+    form = QueueForm(request.GET or None, tables)
+    found = _search(form).select_related("table__venue").prefetch_related("findings", "decisions")
+    page = Paginator(found, PAGE).get_page(request.GET.get("page"))
+    rows = [_queue_row(incident) for incident in page]
+    kept = request.GET.copy()
+    kept.pop("page", None)
+    return render(
+        request,
+        "incidents/queue.html",
+        {"form": form, "page": page, "rows": rows, "kept": kept.urlencode(), "status": form.value("status")},
+    )
+
+
+def _search(form: QueueForm) -> QuerySet[Incident]:
+    found = Incident.objects.all()
+    if (status := form.value("status")) != QueueForm.ALL:
+        found = found.filter(status=status)
+    if table := form.value("table"):
+        found = found.filter(table__code=table)
+    for word in form.value("q").split():
+        found = found.filter(_matches(word))
+    waiting = When_(When(status=Incident.Status.OPEN, then=Value(0)), default=Value(1), output_field=IntegerField())
+    return found.order_by(waiting, "opened_at", "pk")
+
+
+def _matches(word: str) -> Q:
+    """What a word of the search may be: a table, a hand's or shoe's number, a finding, or part of a reason or name."""
+    titles = [code for code in wording.FINDINGS if word.casefold() in wording.finding_title(code).casefold()]
+    matches = (
+        Q(table__code__icontains=word)
+        | Q(pk__in=IncidentFinding.objects.filter(Q(code__in=titles) | Q(code=word)).values("incident"))
+        | Q(
+            pk__in=Decision.objects.filter(Q(reason__icontains=word) | Q(decided_by_name__icontains=word)).values(
+                "incident"
+            )
+        )
+    )
+    if word.isascii() and word.isdigit() and len(word) <= 6:
+        matches |= Q(hand_number=int(word)) | Q(shoe_number=int(word))
+    return matches
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """An incident as the list shows it."""
+
+    incident: Incident
+    titles: list[str]
+    headline: str
+    decision: Decision | None
+
+    @property
+    def more(self) -> int:
+        """How many titles the list leaves out."""
+        return len(self.titles) - 3
+
+
+def _queue_row(incident: Incident) -> QueueRow:
+    findings = list(incident.findings.all())
+    recommendation = recommendation_of(findings, ruleset_of(incident.ruleset))
+    decisions = sorted(incident.decisions.all(), key=lambda one: one.number)
+    return QueueRow(
+        incident,
+        list(dict.fromkeys(wording.finding_title(finding.code) for finding in findings)),
+        recommendation.headline if findings else "",
+        decisions[-1] if decisions else None,
+    )
+
+
+# --- one incident ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option:
+    """An action that can be chosen, or the reason why it cannot be now."""
+
+    action: str
+    required: bool
+    chosen: bool
+    obstacle: str
+    no_line: str
+
+
+@dataclass(frozen=True)
+class FindingShown:
+    """A finding with the rules that speak of it, in the language of the page."""
+
+    finding: IncidentFinding
+    citations: list[Citation]
+    unknown_rules: list[str]
+
+
+def _get_incident(pk: int) -> Incident:
+    return get_object_or_404(Incident.objects.select_related("table__venue"), pk=pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@reader_required
+def incident(request: HttpRequest, pk: int) -> HttpResponse:
+    """The page of an incident; POST decides it."""
+    found = _get_incident(pk)
+    form = None
+    if request.method == "POST":
+        if not can_decide(request.user):
+            raise PermissionDenied(_("Only a manager may do this."))
+        if "preview" in request.POST:  # without scripts: the page again, saying what the choice would do
+            return render(request, "incidents/incident.html", _page(request, load_case(found), None))
+        form = DecisionForm(request.POST)
+        if form.is_valid():
+            try:
+                decision = do_decide_incident(
+                    found,
+                    request.user,  # type: ignore[arg-type]  # a manager is no anonymous user
+                    form.cleaned_data["actions"],
+                    form.cleaned_data["reason"],
+                    seen=form.cleaned_data["seen"],
+                )
+            except ValidationError as error:
+                form.add_error(None, error)
+                found = _get_incident(pk)
+            else:
+                messages.success(
+                    request,
+                    _("Decided: %(actions)s.") % {"actions": " + ".join(map(wording.action_name, decision.actions))},
+                )
+                return redirect("incidents:incident", pk)
+    context = _page(request, load_case(found), form)
+    return render(request, "incidents/incident.html", context, status=422 if form else 200)
+
+
+def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[str, Any]:
+    user = request.user
+    asked = request.method == "POST"
+    if asked:
+        chosen = rulings.in_order(request.POST.getlist("actions"))
+    elif case.decision is None:
+        chosen = tuple(action for action in case.recommendation.mandatory if not case.obstacle(action))
+    else:
+        chosen = ()
+    recorder = can_decide(user) and recorded_by(case.incident, user)
+    rows = list(log_of(case.incident))
+    return {
+        "incident": case.incident,
+        "case": case,
+        "findings": [_shown(case, finding) for finding in case.findings],
+        "recommendation": case.recommendation,
+        "timeline": timeline(rows, case.findings, case.decisions),
+        "decisions": list(reversed(case.decisions)),
+        "may_decide": can_decide(user) and not recorder and case.incident.status != Incident.Status.WITHDRAWN,
+        "is_manager": can_decide(user),
+        "is_recorder": recorder,
+        "form": form or DecisionForm(initial={"reason": request.POST.get("reason", "")}),
+        "options": _options(case, _offered(case.recommendation), chosen),
+        "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
+        "decide_open": asked or case.incident.status == Incident.Status.OPEN,
+        "queue_left": Incident.objects.filter(status=Incident.Status.OPEN).exclude(pk=case.incident.pk).count(),
+        **_felts(case),
+        **_outlook(case, chosen),
+    }
+
+
+def _shown(case: Case, finding: IncidentFinding) -> FindingShown:
+    language = get_language() or "en"
+    cited = {rule: case.ruleset.cite(rule, language) if case.ruleset else None for rule in finding.rules}
+    return FindingShown(
+        finding,
+        [citation for citation in cited.values() if citation is not None],
+        [rule for rule, citation in cited.items() if citation is None],
+    )
+
+
+def _felts(case: Case) -> dict[str, Any]:
+    if case.fold is None:
+        return {"audit": None}
+    audit = case.fold.audit()
+    dealt = rulings.as_dealt(audit.dealt)
+    return {
+        "audit": audit,
+        "dealt": _places(audit.dealt),
+        "correct": {**_places(audit.correct), "next": audit.next_due},
+        "dealt_totals": (dealt.layout.player, dealt.layout.banker) if dealt else None,
+        "totals": audit.totals if audit.layout.drawn else None,
+        "winner": audit.result.winner if audit.result else None,
+        "money": rulings.money(audit, audit, case.ruleset) if case.ruleset else [],
+    }
+
+
+def _places(felt: rulings.Felt) -> dict[str, Any]:
+    """The felt as the tags draw it: an unknown card lies face down."""
+    cards: dict[str, Any] = {
+        place: [None if text == "??" else text for text in texts] for place, texts in felt.places.items()
+    }
+    return {**cards, "extra": [None if text == "??" else text for text in felt.extra]}
+
+
+def _offered(recommendation: rulings.Recommendation) -> tuple[str, ...]:
+    """What the rules speak of, what they require first."""
+    return (*recommendation.mandatory, *recommendation.options, *recommendation.measures)
+
+
+def _options(case: Case, actions: Sequence[str], chosen: Sequence[str]) -> list[Option]:
+    out = []
+    for action in actions:
+        # What another choice would clear the way for (voiding the hand) must stay to be chosen.
+        why = case.obstacle(action, (*rulings.ACTIONS,))
+        out.append(
+            Option(
+                action,
+                action in case.recommendation.mandatory,
+                action in chosen,
+                obstacle_text(why, case) if why else "",
+                str(NO_LINE.get(action, "")),
+            )
+        )
+    return out
+
+
+def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
+    """What the chosen actions would do; problems instead, where they cannot be done."""
+    clashes = [
+        _("“%(one)s” and “%(other)s” cannot both be done.")
+        % {"one": wording.action_name(one), "other": wording.action_name(other)}
+        for one, other in rulings.contradictions(chosen)
+    ]
+    for action in chosen:
+        if why := case.obstacle(action, chosen):
+            clashes.append(f"{wording.action_name(action)}: {obstacle_text(why, case)}")
+    shown: dict[str, Any] = {
+        "chosen": chosen,
+        "problems": clashes,
+        "departs": case.departures(chosen) if chosen else (),
+    }
+    if not chosen or clashes:
+        return shown
+    ahead = case.look_ahead(chosen)
+    shown["planned"] = tell_planned(ahead.events, case.incident.table.code, case.incident.shoe_number)
+    shown["no_lines"] = [NO_LINE[action] for action in chosen if action in NO_LINE]
+    if ahead.before is not None and ahead.after is not None:
+        moved = ahead.before.dealt != ahead.after.dealt
+        shown |= {
+            "before": ahead.before,
+            "after": ahead.after,
+            "felt_after": _places(ahead.after.dealt) if moved else None,
+            "felt_before": _places(ahead.before.dealt),
+            "after_due": ahead.after.next_due if ahead.after.status == "open" else None,
+            "result_after": ahead.after.result if ahead.after.status != "voided" else None,
+            "money_after": rulings.money(ahead.before, ahead.after, case.ruleset) if case.ruleset else [],
+        }
+    return shown
+
+
+@require_safe
+@never_cache
+@reader_required
+def preview(request: HttpRequest, pk: int) -> HttpResponse:
+    """The part of the page that says what the chosen actions would do."""
+    chosen = rulings.in_order(request.GET.getlist("actions"))
+    case = load_case(_get_incident(pk))
+    return render(
+        request, "incidents/_outlook.html", {"case": case, "incident": case.incident, **_outlook(case, chosen)}
+    )
+
+
+@require_safe
+@reader_required
+def for_hand(request: HttpRequest, table: str, shoe: int, hand: int | None = None) -> HttpResponse:
+    """To the incident of a hand, or of a shoe."""
+    found = Incident.objects.filter(table__code=table, shoe_number=shoe, hand_number=hand).first()
+    if found is None:
+        raise Http404(_("There is no incident here."))
+    return redirect("incidents:incident", found.pk)

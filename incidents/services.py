@@ -1,0 +1,251 @@
+"""What changes incidents: the log, which raises them, and managers, who decide them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dealing.log import record_many
+from dealing.messages import explain
+from dealing.models import Hand, Shoe, Table, TableEvent
+from dealing.people import can_decide
+from dealing.rules.events import EventError
+from dealing.wording import action_name
+
+from . import rulings
+from .models import Decision, Incident, IncidentFinding
+from .selectors import Case, citations, load_case, recorded_by
+from .wording import obstacle_text
+
+Finding = Mapping[str, Any]
+Place = tuple[int, int | None]
+
+# --- from the log to the incident -----------------------------------------------------------------------------------
+
+
+def sync_incidents(
+    *, table: Table, row: TableEvent, hands: Sequence[Hand], shoes: Sequence[Shoe], **_signal: Any
+) -> None:
+    """Bring the incidents of the changed hands and shoes up to date; called inside the transaction that appends."""
+    found: dict[Place, tuple[str, Sequence[Finding]]] = {}
+    for shoe in shoes:
+        # A shoe that an amendment took out of the log has no row any more.
+        found[shoe.number, None] = (shoe.ruleset, shoe.audit["findings"] if shoe.pk else ())
+    for hand in hands:
+        found[hand.shoe.number, hand.number] = (hand.shoe.ruleset, hand.audit["findings"])
+    known = Incident.objects.filter(table=table, shoe_number__in={shoe for shoe, _hand in found} | {row.shoe_number})
+    hand_of_it = Hand.objects.filter(
+        shoe__table=OuterRef("table"), shoe__number=OuterRef("shoe_number"), number=OuterRef("hand_number")
+    )
+    incidents = {}
+    for incident in known.annotate(hand_there=Exists(hand_of_it)):
+        place = (incident.shoe_number, incident.hand_number)
+        incidents[place] = incident
+        if place[1] is not None and place not in found and not incident.hand_there:
+            found[place] = (incident.ruleset, ())  # an amendment took the whole hand out of the log
+    for place, (ruleset, findings) in found.items():
+        if findings or place in incidents:
+            _sync(table, place, ruleset, findings, incidents.get(place))
+
+
+def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None) -> None:
+    if incident is None:
+        raised_by = TableEvent.objects.only("seq", "at").get(table=table, seq=findings[0]["seq"][-1])
+        incident = Incident(
+            table=table,
+            shoe_number=place[0],
+            hand_number=place[1],
+            opened_at=raised_by.at,
+            opened_seq=raised_by.seq,
+            version=0,
+        )
+        rows: list[IncidentFinding] = []
+    else:
+        rows = list(incident.findings.all())
+    decision = incident.decisions.order_by("number").last() if incident.pk else None
+    status = status_of(findings, decision)
+    same = [row.as_dict() for row in rows] == list(findings)
+    if same and (incident.status, incident.ruleset) == (status, ruleset):
+        return
+    incident.status, incident.ruleset = status, ruleset
+    incident.version += 1
+    incident.save()
+    if not same:
+        incident.findings.all().delete()
+        IncidentFinding.objects.bulk_create(_rows(incident, findings))
+
+
+def _rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:
+    rows = []
+    for position, finding in enumerate(findings):
+        row = IncidentFinding(incident=incident, position=position, **finding)
+        if rulings.closes_itself(row):
+            row.closed_by_rule = next(iter(row.rules), "")
+        rows.append(row)
+    return rows
+
+
+def _key(finding: Finding) -> tuple[str, int]:
+    """What makes it the same finding later on: its kind and the event that raised it first."""
+    return finding["code"], finding["seq"][0]
+
+
+def status_of(findings: Sequence[Finding], decision: Decision | None) -> Incident.Status:
+    """The status of an incident with these findings, of which `decision` is in force.
+
+    Findings that joined after the decision open the incident again; findings amended away withdraw it; with those
+    that a rule lets stand nobody has to do anything.
+    """
+    if not findings:
+        return Incident.Status.WITHDRAWN
+    weighing = [f for f in findings if not (f["mandatory"] and f["ruling"] == rulings.STAND)]
+    if decision is not None:
+        decided = Counter(map(_key, decision.rulings))
+        joined = Counter(map(_key, weighing)) - decided
+        return Incident.Status.OPEN if joined else Incident.Status.DECIDED
+    return Incident.Status.OPEN if weighing else Incident.Status.BY_RULE
+
+
+# --- from the manager to the log ------------------------------------------------------------------------------------
+
+
+def do_decide_incident(
+    incident: Incident, user: User, actions: Iterable[str], reason: str = "", *, seen: str | None = None
+) -> Decision:
+    """Decide an incident: keep the decision and append the events that carry it out to the log; all or nothing.
+
+    `seen` is `Case.seen` of the page on which the manager decided; None: whatever stands now is decided on.
+
+    Raises PermissionDenied for somebody who is no manager, and ValidationError by field (`actions`, `reason`, or
+    none) where the decision cannot be made: nothing is changed then. A decision made before is superseded, never
+    changed.
+    """
+    if not can_decide(user):
+        raise PermissionDenied(_("Only a manager may do this."))
+    with transaction.atomic():
+        # The table first, as whoever records does: the two can never wait for each other.
+        Table.objects.select_for_update().get(pk=incident.table_id)
+        incident = Incident.objects.select_related("table__venue").get(pk=incident.pk)
+        case = load_case(incident)
+        chosen = check_decision(case, user, actions, reason, seen=seen)
+        reason = reason.strip()
+        departs = bool(case.departures(chosen))
+        before = _snapshot(case)
+        events = _carry_out(case, user, chosen, reason)
+        case = load_case(Incident.objects.select_related("table__venue").get(pk=incident.pk))
+        after = _snapshot(case)
+        # What only carrying it out brought about and put right at once (a payment taken back) is decided with it.
+        settled = Counter(map(_key, before))
+        for finding in after:
+            if settled[_key(finding)]:
+                settled[_key(finding)] -= 1
+            elif finding["state"] == IncidentFinding.State.CORRECTED:
+                before.append(finding)
+        decision = Decision.objects.create(
+            incident=incident,
+            number=len(case.decisions) + 1,
+            actions=list(chosen),
+            reason=reason,
+            departs=departs,
+            rulings=before,
+            decided_by=user,
+            decided_by_name=user.get_full_name() or user.get_username(),
+            decided_at=timezone.now(),
+            supersedes=case.decision,
+            events=events,
+        )
+        incident = case.incident
+        incident.status = status_of(after, decision)
+        incident.version += 1
+        incident.save(update_fields=["status", "version"])
+    return decision
+
+
+def check_decision(
+    case: Case, user: User, actions: Iterable[str], reason: str, *, seen: str | None = None
+) -> tuple[str, ...]:
+    """The chosen actions, strongest first. Raises ValidationError by field where this cannot be decided now."""
+    given = list(actions)
+    chosen = rulings.in_order(given)
+    errors: dict[str, list[ValidationError]] = {}
+
+    def refuse(field: str, message: str, code: str) -> None:
+        errors.setdefault(field, []).append(ValidationError(message, code=code))
+
+    if seen is not None and seen != case.seen:
+        refuse(NON_FIELD_ERRORS, _("This changed while you were looking at it. Read it again, then decide."), "stale")
+    if case.incident.status == Incident.Status.WITHDRAWN:
+        refuse(NON_FIELD_ERRORS, _("The record was amended and nothing is left to decide."), "withdrawn")
+    if recorded_by(case.incident, user):
+        refuse(
+            NON_FIELD_ERRORS,
+            _("You recorded events of this yourself, so another manager has to decide."),
+            "four-eyes",
+        )
+    if not chosen:
+        refuse("actions", _("Choose what is to be done."), "required")
+    if len(chosen) != len(set(given)):
+        refuse("actions", _("One of the choices is not known here. Choose again."), "unknown")
+    for one, other in rulings.contradictions(chosen):
+        refuse(
+            "actions",
+            _("“%(one)s” and “%(other)s” cannot both be done.")
+            % {"one": action_name(one), "other": action_name(other)},
+            "contradiction",
+        )
+    for action in chosen:
+        if why := case.obstacle(action, chosen):
+            refuse("actions", f"{action_name(action)}: {obstacle_text(why, case)}", "impossible")
+    if len(reason.strip()) > rulings.REASON_LIMIT:
+        limit = rulings.REASON_LIMIT
+        refuse(
+            "reason",
+            ngettext("Use at most %(limit)d character.", "Use at most %(limit)d characters.", limit) % {"limit": limit},
+            "too-long",
+        )
+    if chosen and not errors and not reason.strip() and (left := case.departures(chosen)):
+        refuse(
+            "reason",
+            _("The rules require “%(rulings)s”. Write down why you decide otherwise.")
+            % {"rulings": "”, “".join(map(action_name, left))},
+            "departs",
+        )
+    if errors:
+        raise ValidationError(dict(errors))
+    return chosen
+
+
+def _carry_out(case: Case, user: User, chosen: Sequence[str], reason: str) -> list[int]:
+    """Append the events of the decision; their positions in the log."""
+    ahead = case.look_ahead(chosen, reason)
+    member = getattr(user, "staff_member", None)
+    incident = case.incident
+    lines = [
+        {
+            "table": incident.table.code,
+            "shoe": incident.shoe_number,
+            **line,
+            **({} if member is None else {"by": member.code}),
+        }
+        for line in ahead.events
+    ]
+    try:
+        return [recorded.row.seq for recorded in record_many(lines, actor=user.get_username())]
+    except EventError as error:
+        raise ValidationError(
+            {NON_FIELD_ERRORS: [_("The table's log does not take this: %(why)s") % {"why": explain(error)}]}
+        ) from error
+
+
+def _snapshot(case: Case) -> list[dict[str, Any]]:
+    """The findings and what the rules say of them, as worded now."""
+    return [{**finding.as_dict(), "citations": citations(case.ruleset, finding.rules)} for finding in case.findings]
