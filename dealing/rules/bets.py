@@ -19,7 +19,7 @@ ROUNDINGS: Final[dict[str, str]] = {"half-up": ROUND_HALF_UP, "half-even": ROUND
 
 
 class Outcome(NamedTuple):
-    """A complete hand as the bets see it: its lawful layout, and whether each side's first two cards are of one rank."""
+    """A complete hand as the bets see it: its lawful layout, and whether a side's first two cards are of one rank."""
 
     layout: Layout
     player_pair: bool

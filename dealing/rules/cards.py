@@ -21,8 +21,8 @@ BURN_COUNTS: Final[dict[str, int]] = {rank: min(i + 1, 10) for i, rank in enumer
 class Card:
     """One of the 52 cards. Get one with ``Card.parse("9h")``; there is never a second object for the same card.
 
-    ``rank`` is a letter of :data:`RANKS`, ``suit`` one of :data:`SUITS`, ``value`` its points 0–9 (DEAL-2) and ``index`` its
-    number 0–51 (rank-major).
+    ``rank`` is a letter of :data:`RANKS`, ``suit`` one of :data:`SUITS`, ``value`` its points 0–9 (DEAL-2) and
+    ``index`` its number 0–51 (rank-major).
     """
 
     __slots__ = ("index", "rank", "suit", "text", "value")

@@ -1,7 +1,7 @@
 """The event vocabulary of a table log: one frozen struct a kind, read from and written as one JSON line.
 
-``parse_line(text)`` and ``parse_event(mapping)`` give an :class:`Event` or raise :class:`EventError`, which names the key of
-the line that is wrong; ``format_event(event)`` writes the canonical line, and parsing that gives an equal event.
+``parse_line(text)`` and ``parse_event(mapping)`` give an :class:`Event` or raise :class:`EventError`, which names the
+key of the line that is wrong; ``format_event(event)`` writes the canonical line, and parsing that gives an equal event.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class Amended(Event, frozen=True, kw_only=True):
 
 _CARD_TOKENS: Final[dict[str, list[str]]] = {place: [f"{place}{value}" for value in range(10)] for place in PLACES}
 
-# --- one reader a key: (key, value) -> the attribute, or EventError -------------------------------------------------------
+# --- one reader a key: (key, value) -> the attribute, or EventError --------------------------------------------------
 
 Reader = Callable[[str, Any], Any]
 

@@ -1,12 +1,12 @@
 """The fold of one hand: what happened, event by event, and what the rules say of it.
 
-:class:`HandFold` is the state that live play keeps and everything else folds from the log; :meth:`HandFold.audit` answers
-what is due, what went wrong, the result and what every bet is owed.
+:class:`HandFold` is the state that live play keeps and everything else folds from the log; :meth:`HandFold.audit`
+answers what is due, what went wrong, the result and what every bet is owed.
 
-Most hands are clean and alike, so the fold memoises its own step: while nothing unusual has happened a hand is in one of a
-few thousand shared situations (:class:`_Clean`), and each event leads from one to the next. A situation is learned by
-taking the step in full (:class:`_HandState`), so there is one implementation of every rule; the first event that leads out
-of the clean situations makes the fold take the hand's steps again in full.
+Most hands are clean and alike, so the fold memoises its own step: while nothing unusual has happened a hand is in one
+of a few thousand shared situations (:class:`_Clean`), and each event leads from one to the next. A situation is learned
+by taking the step in full (:class:`_HandState`), so there is one implementation of every rule; the first event that
+leads out of the clean situations makes the fold take the hand's steps again in full.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from dealing.rules.bets import INSURANCE_BETS, ZERO, BetOffer, Outcome, amount_text, settle, settle_insurance
+from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, strongest
+from dealing.rules.bets import INSURANCE_BETS, ZERO, BetOffer, Outcome, settle, settle_insurance
 from dealing.rules.cards import CARDS, Card
 from dealing.rules.events import (
     Bet,
@@ -39,10 +40,10 @@ from dealing.rules.events import (
     Paid,
     Voided,
 )
-from dealing.rules.findings import DISCRETION, RULINGS, SPOILS_INSURANCE, State
+from dealing.rules.findings import SPOILS_INSURANCE
 from dealing.rules.insurance import InsuranceDue, insurance_due
 from dealing.rules.rulesets import Ruleset, Ruling, get_ruleset
-from dealing.rules.tableau import EMPTY, OPENING, PLACES, Layout, Place, Winner
+from dealing.rules.tableau import EMPTY, OPENING, Layout, Place
 
 #: What an event that cannot have happened is refused with.
 REFUSALS: Final[dict[str, str]] = {
@@ -84,142 +85,15 @@ class EventRefused(EventError):
     messages: ClassVar[Mapping[str, str]] = REFUSALS
 
 
-# --- what is answered ----------------------------------------------------------------------------------------------------
-
-
-class Finding(NamedTuple):
-    """One thing that is wrong: its code, where in the log, which cards, and what the ruleset says of it.
-
-    ``seq`` are positions at the table from 1; ``options`` what the manager may decide; ``measures`` what the cited rule lets
-    management do to the shoe besides; ``case`` the variant of the code on which the ruling depends.
-    """
-
-    code: str
-    seq: tuple[int, ...]
-    cards: tuple[str, ...]
-    state: State
-    rules: tuple[str, ...]
-    ruling: str
-    options: tuple[str, ...]
-    mandatory: bool
-    measures: tuple[str, ...]
-    case: str
-
-    def as_dict(self) -> dict[str, object]:
-        """The finding as ``audit_log`` prints it."""
-        return {
-            "code": self.code,
-            "seq": list(self.seq),
-            "cards": list(self.cards),
-            "state": self.state,
-            "rules": list(self.rules),
-            "ruling": self.ruling,
-            "options": list(self.options),
-            "mandatory": self.mandatory,
-        }
-
-
-class Settlement(NamedTuple):
-    """What one bet is owed besides its stake, and what of the stake goes back; None while the result is not known."""
-
-    seat: int
-    bet: str
-    stake: Decimal
-    owed: Decimal | None
-    returned: Decimal | None
-
-    def as_dict(self) -> dict[str, object]:
-        """The settlement as ``audit_log`` prints it."""
-        return {
-            "seat": self.seat,
-            "bet": self.bet,
-            "stake": amount_text(self.stake),
-            "owed": None if self.owed is None else amount_text(self.owed),
-            "returned": None if self.returned is None else amount_text(self.returned),
-        }
-
-
-class Result(NamedTuple):
-    """The result of a complete hand as the rules lay it."""
-
-    player: int
-    banker: int
-    winner: Winner
-    natural: bool
-
-    def as_dict(self) -> dict[str, object]:
-        """The result as ``audit_log`` prints it."""
-        return self._asdict()
-
-
-class Felt(NamedTuple):
-    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand."""
-
-    places: Mapping[Place, tuple[str, ...]]
-    extra: tuple[str, ...]
-
-    def side(self, letter: str) -> list[str]:
-        """The cards of ``P`` or ``B``, in the order of their places."""
-        return [card for place in PLACES if place[0] == letter for card in self.places.get(place, ())]
-
-    def as_dict(self) -> dict[str, object]:
-        """The felt as ``audit_log`` prints it."""
-        return {"P": self.side("P"), "B": self.side("B"), "extra": list(self.extra)}
-
-
-class HandAudit(NamedTuple):
-    """Everything the rules say of a hand as the log leaves it."""
-
-    table: str
-    shoe: int
-    hand: int
-    status: str
-    dealt: Felt
-    correct: Felt
-    next_due: Place | None
-    layout: Layout
-    result: Result | None
-    findings: tuple[Finding, ...]
-    ruling: str | None
-    settlement: tuple[Settlement, ...]
-    paid: Mapping[tuple[int, str], Decimal]
-    insurance_due: InsuranceDue | None
-
-    @property
-    def totals(self) -> tuple[int, int]:
-        """Player's and Banker's total of the cards so far, as the rules lay them."""
-        return self.layout.player, self.layout.banker
-
-    def as_dict(self) -> dict[str, object]:
-        """The JSON object of a hand that ``audit_log`` prints."""
-        return {
-            "table": self.table,
-            "shoe": self.shoe,
-            "hand": self.hand,
-            "status": self.status,
-            "dealt": self.dealt.as_dict(),
-            "correct": {**self.correct.as_dict(), "next": self.next_due},
-            "result": self.result and self.result.as_dict(),
-            "findings": [finding.as_dict() for finding in self.findings],
-            "ruling": self.ruling,
-            "settlement": [line.as_dict() for line in self.settlement],
-        }
-
-
-def strongest(findings: Iterable[Finding]) -> str | None:
-    """The ruling on a hand with these findings: the strongest mandatory one, else discretion, else None (rulebook 7.3)."""
-    rulings = {finding.ruling for finding in findings}
-    return next((ruling for ruling in (*RULINGS, DISCRETION) if ruling in rulings), None)
-
-
-# --- what a hand needs of its shoe ---------------------------------------------------------------------------------------
+# --- what a hand needs of its shoe -----------------------------------------------------------------------------------
 
 
 class HandContext:
     """What the judgement of a hand takes from its shoe; kept beside the hand so that it can be folded again by itself.
 
-    ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each of the 52 cards was seen in
-    the shoe before this hand. ``left``: position of the event that left the hand for the next, or None while it is current.
+    ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each of the 52 cards was
+    seen in the shoe before this hand. ``left``: position of the event that left the hand for the next, or None while it
+    is current.
     """
 
     __slots__ = ("after_last", "counts", "decks", "hand", "left", "ruleset", "shoe", "table")
@@ -280,11 +154,12 @@ def counts_from_json(data: Mapping[str, int]) -> list[int]:
     return counts
 
 
-# --- the state of a hand in full ------------------------------------------------------------------------------------------
+# --- the state of a hand in full -------------------------------------------------------------------------------------
 
 
 class _Drawn:
-    """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged when
+    """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged
+    when
     it was drawn (None: nowhere); ``judged`` whether that is known yet."""
 
     __slots__ = ("card", "judged", "lawful", "place", "put", "seq", "up")
@@ -344,7 +219,8 @@ class _Placed:
 class _Raised:
     """A finding as it was raised; the ruleset's word on it is added when the hand is audited.
 
-    ``drawn`` is the card it is about, ``extra`` the extra card, ``upto`` the number of cards laid when one was not drawn.
+    ``drawn`` is the card it is about, ``extra`` the extra card, ``upto`` the number of cards laid when one was not
+    drawn.
     """
 
     __slots__ = ("cards", "case", "code", "corrected", "drawn", "extra", "seq", "upto")
@@ -380,18 +256,18 @@ class _Laid(NamedTuple):
     layout: Layout
     places: tuple[tuple[_Drawn, Place | None], ...]
     unknown: bool
-    count: int
+    number: int
 
     @property
     def due(self) -> Place | None:
         """The place of the next card; None when none is due or it depends on a card not yet known."""
-        if self.count < 4:
-            return OPENING[self.count]
+        if self.number < 4:
+            return OPENING[self.number]
         return None if self.unknown else self.layout.due
 
     @property
     def complete(self) -> bool:
-        return self.count >= 4 and not self.unknown and self.layout.due is None
+        return self.number >= 4 and not self.unknown and self.layout.due is None
 
 
 #: What may still happen to a hand that is closed (the first four also when the table is at a later hand).
@@ -686,9 +562,9 @@ class _HandState:
 
     def _not_drawn(self, seq: int) -> None:
         laid = self.lay()
-        if laid.due is None or self.void is not None or any(r.upto == laid.count for r in self.raised):
+        if laid.due is None or self.void is not None or any(r.upto == laid.number for r in self.raised):
             return
-        self._raise("card-not-drawn", seq).upto = laid.count
+        self._raise("card-not-drawn", seq).upto = laid.number
 
     def paid_out(self, seq: int, event: Paid) -> None:
         self.paid.append((seq, event))
@@ -763,12 +639,11 @@ class _HandState:
             return True
         drawn = raised.drawn
         if raised.code in ("initial-card-misplaced", "fifth-card-misplaced", "sixth-card-misplaced", "card-overdrawn"):
-            assert drawn is not None
-            if drawn.place is None:
+            if drawn is None or drawn.place is None:
                 return True
             return drawn.place == next(due for card, due in self.lay().places if card is drawn)
         if raised.upto is not None:
-            return self.lay().count > raised.upto
+            return self.lay().number > raised.upto
         if raised.extra is not None:
             return raised.extra.discarded
         return False
@@ -942,11 +817,13 @@ _HANDLERS: Final[dict[type[Event], Any]] = {
     CutCard: _HandState.cut_card,
 }
 
-# --- the memo ---------------------------------------------------------------------------------------------------------------
+# --- the memo --------------------------------------------------------------------------------------------------------
 
 
 class _Clean:
-    """A situation that many hands share: nothing went wrong and no money is on the table. ``after`` is what was learned."""
+    """A situation that many hands share: nothing went wrong and no money is on the table. ``after`` is what was
+    learned.
+    """
 
     __slots__ = ("after", "closed", "layout")
 
@@ -964,8 +841,8 @@ _UNLEARNED: Final = _Clean(EMPTY, False)
 class HandFold:
     """One hand, folded event by event.
 
-    ``step(seq, event)`` takes the next event of the hand (``seq``: its position at the table); ``audit()`` answers at any
-    time. ``memo=False`` takes every step in full, for tests that compare the two.
+    ``step(seq, event)`` takes the next event of the hand (``seq``: its position at the table); ``audit()`` answers at
+    any time. ``memo=False`` takes every step in full, for tests that compare the two.
     """
 
     __slots__ = ("_clean", "_state", "context", "counts", "spoiled", "trail")
@@ -1075,6 +952,17 @@ class HandFold:
     def copy(self) -> HandFold:
         """An independent fold in the same state (of a hand that is judged), for what-if questions."""
         return HandFold.of(HandContext.from_json(self.context.to_json()), self.trail)
+
+    def misplaced(self) -> tuple[tuple[Place, Place | None], ...]:
+        """The cards that do not lie where the rules lay them, in the order drawn: (where it lies, where it belongs).
+
+        None for a card that belongs nowhere: it is beyond the hand.
+        """
+        if self._state is None:
+            return ()
+        return tuple(
+            (drawn.place, due) for drawn, due in self._state.lay().places if drawn.place and drawn.place != due
+        )
 
     @property
     def open(self) -> bool:

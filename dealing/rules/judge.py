@@ -1,17 +1,18 @@
 """The judge: folds a table's log into hands and shoes, one event at a time.
 
-``TableFold.step`` is what live play calls; ``replay`` folds a whole log with its amendments and late decisions; both come
-to the same. Positions (``seq``) count the events of the table from 1.
+``TableFold.step`` is what live play calls; ``replay`` folds a whole log with its amendments and late decisions; both
+come to the same. Positions (``seq``) count the events of the table from 1.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from dealing.rules.audit import Finding, HandAudit, Result, Settlement, strongest
 from dealing.rules.cards import BURN_COUNTS, CARDS, Card
 from dealing.rules.events import (
     Amended,
@@ -24,19 +25,7 @@ from dealing.rules.events import (
     ShoeClosed,
     ShoeOpened,
 )
-from dealing.rules.hand import (
-    LATE,
-    REFUSALS,
-    EventRefused,
-    Finding,
-    HandAudit,
-    HandContext,
-    HandFold,
-    Result,
-    Settlement,
-    counts_from_json,
-    strongest,
-)
+from dealing.rules.hand import LATE, REFUSALS, EventRefused, HandContext, HandFold, counts_from_json
 from dealing.rules.rulesets import Ruleset, get_ruleset
 
 __all__ = [
@@ -64,7 +53,8 @@ __all__ = [
 class ShoeAudit(NamedTuple):
     """What the rules say of a shoe beside its hands.
 
-    ``cards_seen``: cards whose face was seen. ``hands``: hands begun. ``burn_due``: how many cards the burn card asks for.
+    ``cards_seen``: cards whose face was seen. ``hands``: hands begun. ``burn_due``: how many cards the burn card asks
+    for.
     """
 
     table: str
@@ -180,7 +170,9 @@ class ShoeFold:
             self._raise("card-impossible", seq, card)
 
     def _check_burn(self, seq: int) -> None:
-        """The cards burned against the burn card (SHOE-burn); more burned before the first hand puts a short burn right."""
+        """The cards burned against the burn card (SHOE-burn); more burned before the first hand puts a short burn
+        right.
+        """
         if self.burn_due is None or self.burned is None:
             return
         raised = next((r for r in self._raised if r.code == "burn-count-wrong"), None)
@@ -253,8 +245,8 @@ _NOTHING: Final[Left] = ()
 class TableFold:
     """The fold of one table's log: the current shoe and the current hand.
 
-    A closed hand stays current until the next begins or its shoe is closed. ``memo=False`` takes every step of every hand
-    in full. ``ruleset`` judges by that one whatever the log names.
+    A closed hand stays current until the next begins or its shoe is closed. ``memo=False`` takes every step of every
+    hand in full. ``ruleset`` judges by that one whatever the log names.
     """
 
     __slots__ = ("hand", "last_at", "memo", "ruleset", "shoe", "table")
@@ -345,7 +337,7 @@ class TableFold:
         if shoe.closed is not None:
             raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
         shoe.step(seq, event)
-        if shoe.closed is None:
+        if not isinstance(event, ShoeClosed):
             return _NOTHING
         return (*self._leave(seq), shoe)
 
@@ -367,15 +359,12 @@ class TableFold:
         hand. A shoe that was never opened readably is begun unjudged. Returns what was left, as :meth:`step` does.
         """
         left: Left = _NOTHING
-        current = self.shoe
-        if shoe is not None and (current is None or shoe > current.number):
+        if shoe is not None and (self.shoe is None or shoe > self.shoe.number):
             left = self._open(seq, shoe, self.ruleset or get_ruleset("standard"), 8)
-            assert self.shoe is not None
-            self.shoe.spoiled = True
-        elif current is None or (shoe is not None and shoe < current.number):
-            return left
+            cast(ShoeFold, self.shoe).spoiled = True
         current = self.shoe
-        assert current is not None
+        if current is None or (shoe is not None and shoe < current.number):
+            return left
         if hand is None or current.closed is not None:
             if shoe is None and self.hand is not None and self.hand.open:
                 self.hand.spoil()
@@ -392,7 +381,7 @@ class TableFold:
         return left
 
 
-# --- whole logs -------------------------------------------------------------------------------------------------------------
+# --- whole logs ------------------------------------------------------------------------------------------------------
 
 
 _AFTER_ALL_HANDS: Final = 10**9
@@ -449,7 +438,8 @@ def effective(events: Iterable[tuple[int, Event]]) -> Effective:
 
 
 def replay(table: str, events: Iterable[tuple[int, Event]], memo: bool = True) -> Iterator[HandFold | ShoeFold]:
-    """Fold all events of a table, or of whole shoes of it: yields each hand and each shoe in log order, the current last.
+    """Fold all events of a table, or of whole shoes of it: yields each hand and each shoe in log order, the current
+    last.
 
     Raises :class:`EventRefused` (with ``at_seq`` set to the position of the event that cannot have happened).
     """
@@ -459,17 +449,14 @@ def replay(table: str, events: Iterable[tuple[int, Event]], memo: bool = True) -
         try:
             left = fold.step(seq, event)
         except EventRefused as error:
-            error.at_seq = seq
-            raise
+            raise _at(seq, error) from None
         yield from _with_late(left, log.late)
     rest: list[HandFold | ShoeFold] = [] if fold.hand is None else [fold.hand]
     if fold.shoe is not None and fold.shoe.closed is None:
         rest.append(fold.shoe)
     yield from _with_late(rest, log.late)
     for (shoe, hand), late in log.late.items():
-        error = EventRefused("hand", "no-hand", shoe=shoe, hand=hand)
-        error.at_seq = late[0][0]
-        raise error
+        raise _at(late[0][0], EventRefused("hand", "no-hand", shoe=shoe, hand=hand))
 
 
 def _with_late(
@@ -481,9 +468,13 @@ def _with_late(
                 try:
                     fold.step(seq, event)
                 except EventRefused as error:
-                    error.at_seq = seq
-                    raise
+                    raise _at(seq, error) from None
         yield fold
+
+
+def _at(seq: int, error: EventRefused) -> EventRefused:
+    error.at_seq = seq
+    return error
 
 
 class FoldedTable(NamedTuple):

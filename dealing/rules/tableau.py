@@ -1,8 +1,8 @@
 """The drawing rules as a table, and the one function that lays cards where they put them.
 
-``lay(values)`` takes the points of the cards *in the order drawn* and says where each belongs, the totals, and which place
-is due next. Live play, correction and checking all use it. A hand has few distinguishable situations (about two thousand),
-so a :class:`Layout` is one of a fixed set of shared objects, and dealing one more card is a table look-up.
+``lay(values)`` takes the points of the cards *in the order drawn* and says where each belongs, the totals, and which
+place is due next. Live play, correction and checking all use it. A hand has few distinguishable situations (about two
+thousand), so a :class:`Layout` is one of a fixed set of shared objects, and dealing one more card is a table look-up.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ BANKER_DRAWS: Final[dict[int, frozenset[int]]] = {
 class Layout:
     """A hand of 0–6 cards laid by the rules; shared and never changed.
 
-    ``drawn`` is the number of cards laid, ``player``/``banker`` the totals 0–9, ``third`` the points of Player's third card
-    or None, ``banker_drew`` whether Banker has a third card, ``due`` the place of the next card or None when the hand is
-    complete, ``rule`` the id of the rule that says so, ``after`` the ten layouts that the next card leads to, by its points.
+    ``drawn`` is the number of cards laid, ``player``/``banker`` the totals 0–9, ``third`` the points of Player's third
+    card or None, ``banker_drew`` whether Banker has a third card, ``due`` the place of the next card or None when the
+    hand is complete, ``rule`` the id of the rule that says so, ``after`` the ten layouts that the next card leads to,
+    by its points.
     """
 
     __slots__ = ("after", "banker", "banker_drew", "drawn", "due", "natural", "player", "rule", "third", "winner")
@@ -90,7 +91,8 @@ class Layout:
         return self.due is None
 
     def __repr__(self) -> str:
-        return f"Layout(drawn={self.drawn}, player={self.player}, banker={self.banker}, third={self.third}, due={self.due})"
+        totals = f"player={self.player}, banker={self.banker}, third={self.third}"
+        return f"Layout(drawn={self.drawn}, {totals}, due={self.due})"
 
 
 def _tabulate() -> Layout:

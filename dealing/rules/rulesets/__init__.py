@@ -1,7 +1,7 @@
 """Rulesets: a house's rules as data. Each is a TOML file, checked when it is loaded.
 
-A ruleset owns the rules of its document and may adopt rules of another ruleset's document. Which rule speaks on a finding:
-the ruleset's own rules first, then the adopted ones in the order of the list (rulebook section 7).
+A ruleset owns the rules of its document and may adopt rules of another ruleset's document. Which rule speaks on a
+finding: the ruleset's own rules first, then the adopted ones in the order of the list (rulebook section 7).
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Citation(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """What a ruleset says of a finding: the rule ids cited, the ruling, the manager's options, and shoe measures allowed."""
+    """What a ruleset says of a finding: the rule ids cited, the ruling, the manager's options, and shoe measures
+    allowed.
+    """
 
     rules: tuple[str, ...]
     ruling: str
@@ -147,7 +149,7 @@ class Ruleset:
         return f"<Ruleset {self.name}>"
 
 
-# --- reading ------------------------------------------------------------------------------------------------------------
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 
 class _Place:
@@ -376,7 +378,8 @@ def ruleset_names() -> tuple[str, ...]:
 def get_ruleset(name: str) -> Ruleset:
     """The ruleset of that name.
 
-    Raises :class:`UnknownRuleset` (an :class:`EventError`) where there is none, :class:`RulesetError` where its file is wrong.
+    Raises :class:`UnknownRuleset` (an :class:`EventError`) where there is none, :class:`RulesetError` where its file is
+    wrong.
     """
     path = _files().get(name)
     if path is None:

@@ -1,0 +1,137 @@
+"""What the judge answers: findings, the felt as dealt and as the rules lay it, the result, what every bet is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import NamedTuple
+
+from dealing.rules.bets import amount_text
+from dealing.rules.findings import DISCRETION, RULINGS, State
+from dealing.rules.insurance import InsuranceDue
+from dealing.rules.tableau import PLACES, Layout, Place, Winner
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong: its code, where in the log, which cards, and what the ruleset says of it.
+
+    ``seq`` are positions at the table from 1; ``options`` what the manager may decide; ``measures`` what the cited rule
+    lets management do to the shoe besides; ``case`` the variant of the code on which the ruling depends.
+    """
+
+    code: str
+    seq: tuple[int, ...]
+    cards: tuple[str, ...]
+    state: State
+    rules: tuple[str, ...]
+    ruling: str
+    options: tuple[str, ...]
+    mandatory: bool
+    measures: tuple[str, ...]
+    case: str
+
+    def as_dict(self) -> dict[str, object]:
+        """The finding as ``audit_log`` prints it."""
+        return {
+            "code": self.code,
+            "seq": list(self.seq),
+            "cards": list(self.cards),
+            "state": self.state,
+            "rules": list(self.rules),
+            "ruling": self.ruling,
+            "options": list(self.options),
+            "mandatory": self.mandatory,
+        }
+
+
+class Settlement(NamedTuple):
+    """What one bet is owed besides its stake, and what of the stake goes back; None while the result is not known."""
+
+    seat: int
+    bet: str
+    stake: Decimal
+    owed: Decimal | None
+    returned: Decimal | None
+
+    def as_dict(self) -> dict[str, object]:
+        """The settlement as ``audit_log`` prints it."""
+        return {
+            "seat": self.seat,
+            "bet": self.bet,
+            "stake": amount_text(self.stake),
+            "owed": None if self.owed is None else amount_text(self.owed),
+            "returned": None if self.returned is None else amount_text(self.returned),
+        }
+
+
+class Result(NamedTuple):
+    """The result of a complete hand as the rules lay it."""
+
+    player: int
+    banker: int
+    winner: Winner
+    natural: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """The result as ``audit_log`` prints it."""
+        return self._asdict()
+
+
+class Felt(NamedTuple):
+    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand."""
+
+    places: Mapping[Place, tuple[str, ...]]
+    extra: tuple[str, ...]
+
+    def side(self, letter: str) -> list[str]:
+        """The cards of ``P`` or ``B``, in the order of their places."""
+        return [card for place in PLACES if place[0] == letter for card in self.places.get(place, ())]
+
+    def as_dict(self) -> dict[str, object]:
+        """The felt as ``audit_log`` prints it."""
+        return {"P": self.side("P"), "B": self.side("B"), "extra": list(self.extra)}
+
+
+class HandAudit(NamedTuple):
+    """Everything the rules say of a hand as the log leaves it."""
+
+    table: str
+    shoe: int
+    hand: int
+    status: str
+    dealt: Felt
+    correct: Felt
+    next_due: Place | None
+    layout: Layout
+    result: Result | None
+    findings: tuple[Finding, ...]
+    ruling: str | None
+    settlement: tuple[Settlement, ...]
+    paid: Mapping[tuple[int, str], Decimal]
+    insurance_due: InsuranceDue | None
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Player's and Banker's total of the cards so far, as the rules lay them."""
+        return self.layout.player, self.layout.banker
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON object of a hand that ``audit_log`` prints."""
+        return {
+            "table": self.table,
+            "shoe": self.shoe,
+            "hand": self.hand,
+            "status": self.status,
+            "dealt": self.dealt.as_dict(),
+            "correct": {**self.correct.as_dict(), "next": self.next_due},
+            "result": self.result and self.result.as_dict(),
+            "findings": [finding.as_dict() for finding in self.findings],
+            "ruling": self.ruling,
+            "settlement": [line.as_dict() for line in self.settlement],
+        }
+
+
+def strongest(findings: Iterable[Finding]) -> str | None:
+    """The ruling on a hand: its findings' strongest mandatory one, else discretion, else None (rulebook 7.3)."""
+    rulings = {finding.ruling for finding in findings}
+    return next((ruling for ruling in (*RULINGS, DISCRETION) if ruling in rulings), None)
