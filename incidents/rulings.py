@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
+from dealing.rules.audit import Felt, HandAudit
 from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, amount_text, settle
 from dealing.rules.cards import Card
 from dealing.rules.events import Called, Voided, parse_event
 from dealing.rules.findings import DISCRETION, RULINGS, SHOE_MEASURES
-from dealing.rules.hand import Felt, HandAudit, HandFold
+from dealing.rules.hand import HandFold
 from dealing.rules.rulesets import Ruleset
 from dealing.rules.tableau import Layout
 
@@ -42,7 +43,6 @@ MOOT_WHEN_VOID: Final = frozenset({VOID_INSURANCE, CORRECT, REUSE_CARD, VOID_BET
 CONTRADICTIONS: Final = (
     *((VOID_HAND, action) for action in RULINGS if action in MOOT_WHEN_VOID),
     *((action, STAND) for action in RULINGS if action not in (VOID_HAND, STAND)),
-    (BURN_CARD, REUSE_CARD),
     (CANCEL_SHOE, REPLACE_SHOE),
 )
 
@@ -137,9 +137,15 @@ def recommend(findings: Sequence[Found], measures: Mapping[str, Sequence[str]] |
     )
 
 
-def contradictions(actions: Collection[str]) -> list[tuple[str, str]]:
-    """The pairs among the chosen actions that cannot both be done."""
-    return [pair for pair in CONTRADICTIONS if pair[0] in actions and pair[1] in actions]
+def contradictions(actions: Collection[str], findings: Iterable[Found] = ()) -> list[tuple[str, str]]:
+    """The pairs among the chosen actions that cannot both be done.
+
+    A card may be burned and another one used, but not where both are offered for the same card.
+    """
+    pairs = list(CONTRADICTIONS)
+    if any({BURN_CARD, REUSE_CARD} <= set(finding.options) for finding in findings):
+        pairs.append((BURN_CARD, REUSE_CARD))
+    return [pair for pair in pairs if pair[0] in actions and pair[1] in actions]
 
 
 def departures(
@@ -268,14 +274,12 @@ class _Ahead:
 
     def carry_out(self, actions: Collection[str], reason: str) -> None:
         going_on = _going_on(self.fold)
-        if BURN_CARD in actions or (CORRECT in actions and REUSE_CARD not in actions):
-            for place, due in self.fold.misplaced():
-                if due is None:
-                    self.append("discarded", place=place)
+        if BURN_CARD in actions or CORRECT in actions:
+            self._burn_overdrawn()
         if BURN_CARD in actions:
             self._burn_extras()
         if CORRECT in actions:
-            for place, due in self.fold.misplaced():
+            for _seq, place, due in self.fold.misplaced():
                 if due is not None:
                     self.append("moved", **{"from": place, "to": due})
             if going_on:
@@ -291,6 +295,15 @@ class _Ahead:
 
     def _voided(self, scope: str) -> bool:
         return any(isinstance(event, Voided) and event.scope == scope for _, event in self.fold.trail)
+
+    def _burn_overdrawn(self) -> None:
+        """Discard the cards beyond the hand, but not one that the rules keep for the next hand (face down, INC-extra)."""
+        to_burn = {
+            f.seq[0] for f in self.fold.audit().findings if f.code == "card-overdrawn" and BURN_CARD in f.options
+        }
+        for seq, place, due in self.fold.misplaced():
+            if due is None and seq in to_burn:
+                self.append("discarded", place=place)
 
     def _burn_extras(self) -> None:
         """Discard the extra cards that were seen; the log takes extra cards in the order they came out."""

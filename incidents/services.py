@@ -195,7 +195,7 @@ def check_decision(
         refuse("actions", _("Choose what is to be done."), "required")
     if len(chosen) != len(set(given)):
         refuse("actions", _("One of the choices is not known here. Choose again."), "unknown")
-    for one, other in rulings.contradictions(chosen):
+    for one, other in rulings.contradictions(chosen, case.findings):
         refuse(
             "actions",
             _("“%(one)s” and “%(other)s” cannot both be done.")

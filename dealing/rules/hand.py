@@ -953,16 +953,15 @@ class HandFold:
         """An independent fold in the same state (of a hand that is judged), for what-if questions."""
         return HandFold.of(HandContext.from_json(self.context.to_json()), self.trail)
 
-    def misplaced(self) -> tuple[tuple[Place, Place | None], ...]:
-        """The cards that do not lie where the rules lay them, in the order drawn: (where it lies, where it belongs).
+    def misplaced(self) -> tuple[tuple[int, Place, Place | None], ...]:
+        """The cards that do not lie where the rules lay them, in the order drawn.
 
-        None for a card that belongs nowhere: it is beyond the hand.
+        Each as the position of the event that dealt it, where it lies, and where it belongs (None: beyond the hand).
         """
         if self._state is None:
             return ()
-        return tuple(
-            (drawn.place, due) for drawn, due in self._state.lay().places if drawn.place and drawn.place != due
-        )
+        cards = self._state.lay().places
+        return tuple((drawn.seq, drawn.place, due) for drawn, due in cards if drawn.place and drawn.place != due)
 
     @property
     def open(self) -> bool:

@@ -35,6 +35,9 @@ class Line:
     findings: list[IncidentFinding] = field(default_factory=list)
     decision: Decision | None = None
 
+    #: The date, on the first line of another day than the line before.
+    day: dt.date | None = None
+
     @property
     def clock(self) -> str:
         """The time of day at the table, to the second: the log keeps the table's own offset."""
@@ -113,6 +116,7 @@ def timeline(
 ) -> list[Line]:
     """The log lines in order, with what was found wrong, who recorded them, and which decision appended them."""
     lines: dict[int, Line] = {}
+    day = None
     for row in rows:
         event = row.parse()
         line = tell(event)
@@ -124,5 +128,8 @@ def timeline(
             line.entry = tell(event.entry) if event.entry is not None else None
             if event.seq in lines:
                 lines[event.seq].amended_by = line
+        if day is not None and event.at.date() != day:
+            line.day = event.at.date()
+        day = event.at.date()
         lines[row.seq] = line
     return list(lines.values())

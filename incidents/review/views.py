@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dealing import wording
 from dealing.models import Table
 from dealing.people import can_decide, reader_required
+from dealing.rules.audit import Felt
 from dealing.rules.rulesets import Citation
 from incidents import rulings
 from incidents.models import Decision, Incident, IncidentFinding
@@ -225,12 +226,12 @@ def _felts(case: Case) -> dict[str, Any]:
         "correct": {**_places(audit.correct), "next": audit.next_due},
         "dealt_totals": (dealt.layout.player, dealt.layout.banker) if dealt else None,
         "totals": audit.totals if audit.layout.drawn else None,
-        "winner": audit.result.winner if audit.result else None,
+        "winner": audit.result.winner if audit.result and audit.status != "voided" else None,
         "money": rulings.money(audit, audit, case.ruleset) if case.ruleset else [],
     }
 
 
-def _places(felt: rulings.Felt) -> dict[str, Any]:
+def _places(felt: Felt) -> dict[str, Any]:
     """The felt as the tags draw it: an unknown card lies face down."""
     cards: dict[str, Any] = {
         place: [None if text == "??" else text for text in texts] for place, texts in felt.places.items()
@@ -265,7 +266,7 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
     clashes = [
         _("“%(one)s” and “%(other)s” cannot both be done.")
         % {"one": wording.action_name(one), "other": wording.action_name(other)}
-        for one, other in rulings.contradictions(chosen)
+        for one, other in rulings.contradictions(chosen, case.findings)
     ]
     for action in chosen:
         if why := case.obstacle(action, chosen):
