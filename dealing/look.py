@@ -54,6 +54,8 @@ SAMPLE: dict[str, Any] = {
     "next_totals": (3, None),
     "done": {"P": ["5c", "Ah", "7d"], "B": ["Jc", "2h", "6s"], "extra": []},
     "done_totals": (3, 8),
+    "tie": {"P": ["4d", "2s"], "B": ["Kh", "6c"], "extra": []},
+    "tie_totals": (6, 6),
     "findings": [
         {
             "code": "fifth-card-misplaced",

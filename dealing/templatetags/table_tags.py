@@ -97,7 +97,10 @@ def card(value: object = None, size: str = "") -> SafeString:
     else:
         corner = mark_safe("")
         big = mark_safe('<circle class="card-unknown-mark" cx="30" cy="42" r="11"/>')
-    index = format_html('<text class="card-rank{}" x="{}" y="22.5">{}</text>{}', *width, shown, corner)
+    # J hangs below the line in this type and would touch the suit.
+    index = format_html(
+        '<text class="card-rank{}" x="{}" y="{}">{}</text>{}', *width, "18.5" if rank == "J" else "22.5", shown, corner
+    )
     return format_html(
         '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
         '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
@@ -382,7 +385,7 @@ def badge(code: object, text: str = "", kind: str = "") -> SafeString:
 def money(amount: Any, sign: bool = False) -> SafeString:
     """A decimal amount with its digits grouped; ``sign`` puts + before a gain. None is a dash."""
     if amount is None or amount == "":
-        return format_html('<span class="money">–</span>')
+        return mark_safe('<span class="money">–</span>')
     try:
         value = Decimal(str(amount))
     except InvalidOperation:
