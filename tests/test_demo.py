@@ -1,0 +1,147 @@
+"""The demo house: everything there is to see, true to the log, made once, never where real people can reach it."""
+
+import datetime as dt
+import io
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from dealing.models import Hand, Shoe, Table, TableEvent, Venue
+from dealing.people import can_decide, can_record, can_supervise
+from dealing.rules.findings import CATALOGUE
+from incidents.management.commands import demo
+from incidents.models import Decision, Incident, IncidentFinding
+from incidents.services import do_decide_incident
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("demo", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def contents() -> list[Any]:
+    """What a second run might change."""
+    return [
+        list(model.objects.order_by("pk").values())
+        for model in (Venue, Table, Shoe, Hand, TableEvent, Incident, IncidentFinding, Decision, User)
+    ]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo of one short shoe, where its size does not matter."""
+    shoe = demo.Shoe(None, {2: demo.Mistake.FIFTH_CARD_MISPLACED}, hands=4, cards=3, repairs=0.0)
+    monkeypatch.setattr(demo, "PITS", (demo.PITS[0]._replace(shoes=(shoe,)),))
+
+
+def test_the_whole_demo(db: None) -> None:
+    first = run()
+
+    # Three tables, one of each ruleset; one in the middle of a hand, one between hands, one without a shoe.
+    assert {table.ruleset for table in Table.objects.all()} == {"insurance", "standard", "commission"}
+    playing = Hand.objects.get(status=Hand.Status.OPEN, shoe__status=Shoe.Status.OPEN)
+    assert playing.shoe.table.code == "B01"
+    assert 0 < len(playing.audit["dealt"]["P"]) + len(playing.audit["dealt"]["B"]) < 4
+    assert playing.audit["findings"] == []
+    assert {shoe.table.code for shoe in Shoe.objects.filter(status=Shoe.Status.OPEN)} == {"B01", "B02"}
+
+    # Every kind of finding; some incidents open, others decided or closed by a rule.
+    assert set(IncidentFinding.objects.values_list("code", flat=True)) == set(CATALOGUE)
+    statuses = list(Incident.objects.values_list("status", flat=True))
+    assert statuses.count(Incident.Status.DECIDED) >= 10
+    assert 5 <= statuses.count(Incident.Status.OPEN) <= 15
+    assert statuses.count(Incident.Status.BY_RULE) >= 3
+
+    # Of the last days, in the order of the log, and nothing that has yet to happen.
+    now = timezone.now()
+    times = list(TableEvent.objects.values_list("at", flat=True))
+    assert max(times) <= now
+    assert min(times) >= now - dt.timedelta(days=4)
+    assert now - times[-1] < dt.timedelta(hours=1)
+
+    # What is stored is what the log says.
+    call_command("verify_log", "--projections", stdout=io.StringIO())
+
+    # The people, their roles and what is printed of them.
+    may = {user.username: (can_record(user), can_supervise(user), can_decide(user)) for user in User.objects.all()}
+    assert may["nok"] == (True, False, False)
+    assert may["anan"] == (True, True, False)
+    assert may["malee"] == may["wichai"] == (True, True, True)
+    assert may["prasert"] == (False, False, False)
+    for person in demo.PEOPLE:
+        assert person.name in first
+        assert person.password in first
+        assert User.objects.get(username=person.name).check_password(person.password)
+
+    # Malee kept the log of one hand with an incident: Wichai has to decide it.
+    own = Incident.objects.get(table__code="B03", shoe_number=3, hand_number=29)
+    with pytest.raises(ValidationError):
+        do_decide_incident(own, User.objects.get(username="malee"), ["correct"])
+    assert do_decide_incident(own, User.objects.get(username="wichai"), ["correct"]).number == 1
+
+    # Again: the same log-ins, and nothing changes.
+    before = contents()
+    assert run() == first
+    assert contents() == before
+
+
+def test_a_password_that_was_changed_is_not_printed_and_not_set_back(db: None, small: None) -> None:
+    run()
+    nok = User.objects.get(username="nok")
+    nok.set_password("something else")
+    nok.save()
+    out = run()
+    assert "nok-writes-it-down" not in out
+    assert "(changed)" in out
+    nok.refresh_from_db()
+    assert nok.check_password("something else")
+
+
+def test_a_published_site_gets_no_people_with_known_passwords(db: None, small: None, settings: Any) -> None:
+    settings.PUBLISHED_HOSTS = ["pit.example"]
+    with pytest.raises(CommandError, match=r"pit\.example"):
+        run()
+    assert not User.objects.exists()
+    run("--force")
+    assert User.objects.count() == len(demo.PEOPLE)
+
+
+def test_somebody_elses_database_is_left_alone(venue: Venue, small: None) -> None:
+    assert "River House" in run()
+    assert not User.objects.exists()
+    with pytest.raises(CommandError, match="River House"):
+        run("--reset")
+    with pytest.raises(CommandError, match="River House"):
+        run("--reset", "--force")
+
+
+def test_a_demo_that_fails_half_way_leaves_nothing(db: None, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(demo, "_decide_older", fail)
+    with pytest.raises(RuntimeError):
+        run()
+    assert not Venue.objects.exists()
+    assert not TableEvent.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reset_begins_again(small: None) -> None:
+    run()
+    table = Table.objects.get(code="B01")
+    events, head = table.last_seq, table.last_hash
+    run("--reset")
+    table = Table.objects.get(code="B01")
+    assert (table.last_seq, Venue.objects.count()) == (events, 1)
+    assert table.last_hash != head  # dealt anew, at another time
+    call_command("verify_log", stdout=io.StringIO())
+    row = TableEvent.objects.first()
+    assert row is not None
+    with pytest.raises(Exception, match="append-only"):
+        TableEvent.objects.filter(pk=row.pk).update(actor="somebody")
