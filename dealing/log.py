@@ -19,7 +19,7 @@ from django.utils import timezone
 from dealing import rows
 from dealing.chain import row_hash
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
-from dealing.projections import Numbered, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
+from dealing.projections import Numbered, Refolded, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
 from dealing.rules.events import (
     Amended,
     Event,
@@ -58,7 +58,7 @@ class LogError(EventError):
     messages = LOG_MESSAGES
 
 
-class Conflict(LogError):  # noqa: N818  # what it is called all over the project
+class Conflict(LogError):
     """Somebody else wrote first: the head of the table's log is not where the writer believed it to be."""
 
     def __init__(self, seq: int, expected: int) -> None:
@@ -258,7 +258,11 @@ class Writer:
         seq = self.table.last_seq + 1
         if isinstance(event, Amended):
             self._amend(seq, event)
-        elif (late := self._late_hand(event)) is not None:
+            row = self._append_row(seq, event)
+            self._save_rows()  # before the table's fold is taken up again from the log
+            return row, False
+        late = self._late_hand(event)
+        if late is not None:
             late.step(seq, event)
             self._note(late)
             self.shoe(event.shoe).last_seq = seq
@@ -319,29 +323,40 @@ class Writer:
         self._save_projections()
         target = TableEvent.objects.filter(table=self.table, seq=event.seq).first()
         check_amendment(seq, event, None if target is None else target.parse())
+        following = Shoe.objects.filter(table=self.table, number__gt=event.shoe).order_by("number").first()
         try:
-            refolded = refold_shoe(self.table.code, [*shoe_rows(self.table, event.shoe), (seq, event)])
+            refolded = self._refold(event.shoe, following, (seq, event))
         except EventError as error:
             if error.at_seq == event.seq:  # the corrected entry itself cannot have happened
                 error.key = f"entry.{error.key}"
                 raise
             raise EventRefused("seq", "breaks-entry", seq=error.at_seq, detail=str(error), cause=error) from error
-        saved = save_shoe(self.table, event.shoe, refolded)
-        if self.fold.shoe is not None and self.fold.shoe.number == event.shoe:
-            self._fold = None if refolded.shoe is None else refolded.table
-        self._shoe_folds.pop(event.shoe, None)
-        for place in [place for place in self._hand_folds if place[0] == event.shoe]:
-            del self._hand_folds[place]
+        self._fold = None  # taken up again from the new rows
+        self._shoe_folds.clear()
+        self._hand_folds.clear()
+        self._put(event.shoe, refolded)
+        if refolded.shoe is None:  # nothing left the shoe before, then, or another shoe did
+            before = Shoe.objects.filter(table=self.table, number__lt=event.shoe).order_by("-number").first()
+            if before is not None:
+                self._put(before.number, self._refold(before.number, following))
+
+    def _refold(self, shoe: int, following: Shoe | None, *more: Numbered) -> Refolded:
+        events = [*shoe_rows(self.table, shoe), *more]
+        return refold_shoe(self.table.code, events, None if following is None else following.first_seq)
+
+    def _put(self, number: int, refolded: Refolded) -> None:
+        """Make the rows of a shoe what its new fold says."""
+        saved = save_shoe(self.table, number, refolded)
         if saved.shoe is not None:
             self._keep_shoe(saved.shoe)
-        self._changed_shoes.add(event.shoe)
+        self._changed_shoes.add(number)
         for hand in saved.hands:
-            self._hands[event.shoe, hand.number] = hand
-            self._changed_hands.add((event.shoe, hand.number))
-        for number in saved.gone:
-            self._hands.pop((event.shoe, number), None)
-            self._changed_hands.discard((event.shoe, number))
-            self._gone.add((event.shoe, number))
+            self._hands[number, hand.number] = hand
+            self._changed_hands.add((number, hand.number))
+        for gone in saved.gone:
+            self._hands.pop((number, gone), None)
+            self._changed_hands.discard((number, gone))
+            self._gone.add((number, gone))
 
     def _append_row(self, seq: int, event: Event) -> TableEvent:
         table, payload, now = self.table, format_event(event), timezone.now()
@@ -405,6 +420,7 @@ class Writer:
             rows.save(shoe)
         for place in sorted(self._dirty_hands):
             hand = self._hands[place]
+            hand.shoe = self._shoes[place[0]]  # again: it may have had no primary key before
             assign(hand, hand_fields(self._hand_folds[place]))
             rows.save(hand)
         self._changed_shoes |= self._dirty_shoes

@@ -6,6 +6,7 @@ A row's columns come from the fold alone, so that an event recorded live, an imp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.db.models import Model
 
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules.events import Event, EventError, HandClosed, ShoeClosed, ShoeOpened, parse_line
-from dealing.rules.judge import EventRefused, HandFold, ShoeFold, TableFold, effective
+from dealing.rules.judge import LATE, EventRefused, HandFold, ShoeFold, TableFold, effective
 
 Numbered = tuple[int, Event]
 Fields = dict[str, Any]
@@ -59,52 +60,65 @@ def shoe_fields(fold: ShoeFold) -> Fields:
 
 @dataclass(slots=True)
 class Refolded:
-    """A shoe folded from its events. `table` is the fold of the table as the shoe's last event leaves it."""
+    """A shoe folded from its events; `fields` are the columns of its row. No shoe: the log has none any more."""
 
-    table: TableFold
     shoe: ShoeFold | None = None
     hands: list[HandFold] = field(default_factory=list)
-    #: The columns of the shoe.
     fields: Fields = field(default_factory=dict)
 
 
-def refold_shoe(code: str, rows: Iterable[Numbered]) -> Refolded:
+def refold_shoe(code: str, rows: Iterable[Numbered], following: int | None = None) -> Refolded:
     """Fold one shoe from its raw events, amendments and late decisions among them.
 
-    Without events, or with the opening withdrawn, there is no shoe. Raises `EventRefused` with `at_seq` at the position
-    of the event that cannot have happened, or None where an amendment amends nothing.
+    `following`: position of the event that opened the next shoe. Raises `EventRefused` with `at_seq` at the position of
+    the event that cannot have happened, or None where an amendment amends nothing.
     """
     log = effective(rows)
-    out = Refolded(TableFold(code))
-    times: Fields = {"closed_at": None}
+    late = log.late
+    if following is not None:  # also late: what came after the next shoe was opened, with this one not closed
+        for seq, event in log.events:
+            if seq > following and event.hand is not None:
+                late.setdefault((event.shoe, event.hand), []).append((seq, event))
+    table, out, times = TableFold(code), Refolded(), Fields(closed_at=None)
+    last = 0
     for seq, event in log.events:
-        try:
-            out.table.step(seq, event)
-        except EventError as error:
-            error.at_seq = seq
-            raise
+        if following is not None and seq > following:
+            break
+        with _at(seq):
+            table.step(seq, event)
+        last = seq
         if type(event) is ShoeOpened:
-            out.shoe = out.table.shoe
+            out.shoe = table.shoe
             times.update(first_seq=seq, opened_at=event.at)
         elif type(event) is ShoeClosed:
             times["closed_at"] = event.at
-        hand = out.table.hand
-        if hand is not None and (not out.hands or out.hands[-1] is not hand):
-            out.hands.append(hand)
-    for (shoe, number), late in log.late.items():
+        if table.hand is not None and (not out.hands or out.hands[-1] is not table.hand):
+            out.hands.append(table.hand)
+    if following is not None and table.hand is not None:
+        table.hand.leave(following)
+    for (shoe, number), events in late.items():
         fold = next((hand for hand in out.hands if hand.number == number), None)
-        for seq, event in late:
-            try:
+        for seq, event in sorted(events, key=lambda numbered: numbered[0]):
+            with _at(seq):
                 if fold is None:
                     raise EventRefused("hand", "no-hand", shoe=shoe, hand=number)
+                if type(event) not in LATE:
+                    raise EventRefused("shoe", "shoe-closed", shoe=shoe)
                 fold.step(seq, event)
-            except EventError as error:
-                error.at_seq = seq
-                raise
+            last = max(last, seq)
     if out.shoe is not None:
-        last = max([seq for seq, _ in log.events[-1:]] + [late[-1][0] for late in log.late.values()])
         out.fields = {**shoe_fields(out.shoe), **times, "last_seq": last}
     return out
+
+
+@contextmanager
+def _at(seq: int) -> Iterator[None]:
+    """Note on a refusal which event was refused."""
+    try:
+        yield
+    except EventError as error:
+        error.at_seq = seq
+        raise
 
 
 @dataclass(slots=True)
@@ -168,9 +182,20 @@ def shoe_rows(table: Table, number: int) -> list[Numbered]:
 
 
 def _refolded(table: Table) -> Iterator[tuple[int, Refolded]]:
+    """Every shoe number in the table's log with its fold, in order; a shoe at a time is held in memory."""
     numbers = TableEvent.objects.filter(table=table).order_by("shoe_number").values_list("shoe_number", flat=True)
+    waiting: tuple[int, list[Numbered]] | None = None
     for number in list(numbers.distinct()):
-        yield number, refold_shoe(table.code, shoe_rows(table, number))
+        rows = shoe_rows(table, number)
+        opened = next((seq for seq, event in effective(rows).events if type(event) is ShoeOpened), None)
+        if opened is None:  # withdrawn: the table never left the shoe before it
+            yield number, refold_shoe(table.code, rows)
+            continue
+        if waiting is not None:
+            yield waiting[0], refold_shoe(table.code, waiting[1], opened)
+        waiting = (number, rows)
+    if waiting is not None:
+        yield waiting[0], refold_shoe(table.code, waiting[1])
 
 
 @dataclass(slots=True)
