@@ -108,6 +108,8 @@ class ShoeFold:
         self.closed: str | None = None
         #: The line that opened the shoe could not be read: its hands are not judged.
         self.spoiled = False
+        #: A line of the shoe before its first hand could not be read: the burn is not judged.
+        self.burn_spoiled = False
         self._raised: list[_ShoeFinding] = []
 
     @property
@@ -123,7 +125,7 @@ class ShoeFold:
     def begin_hand(self, seq: int, hand: int) -> None:
         """A hand begins with the event at ``seq``."""
         if self.hands == 0 and not self.spoiled:
-            if self.burn_card is None or self.burned is None:
+            if (self.burn_card is None or self.burned is None) and not self.burn_spoiled:
                 self._raised.append(_ShoeFinding("burn-missing", [seq]))
             for raised in self._raised:
                 if not raised.corrected:
@@ -173,7 +175,7 @@ class ShoeFold:
         """The cards burned against the burn card (SHOE-burn); more burned before the first hand puts a short burn
         right.
         """
-        if self.burn_due is None or self.burned is None:
+        if self.burn_due is None or self.burned is None or self.burn_spoiled:
             return
         raised = next((r for r in self._raised if r.code == "burn-count-wrong"), None)
         if raised is not None:
@@ -368,6 +370,8 @@ class TableFold:
         if hand is None or current.closed is not None:
             if shoe is None and self.hand is not None and self.hand.open:
                 self.hand.spoil()
+            elif current.hands == 0:
+                current.burn_spoiled = True
             return left
         if self.hand is not None and self.hand.context.hand == hand:
             self.hand.spoil()

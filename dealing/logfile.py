@@ -1,0 +1,372 @@
+"""Reading log files: streaming, line by line, without a database and without Django.
+
+A file is read twice. The first pass finds what a line can mean for earlier ones: amendments, decisions that came when
+the table was already at a later hand, and repeated keys. The second gives every line to the judge. Memory grows with
+those, and with the number of tables, not with the number of hands.
+
+Positions (``seq``) count a table's lines from 1; a line whose key was there before with the same content does not
+count.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from dealing.rules.events import EVENTS, Amended, Event, EventError, format_time, parse_line
+from dealing.rules.judge import LATE, EventRefused, HandFold, ShoeFold, TableFold, check_amendment
+from dealing.rules.rulesets import Ruleset
+
+#: A longer line is no event of a table.
+LINE_LIMIT: Final = 1_000_000
+
+#: What is wrong with a line besides its own content.
+LINE_MESSAGES: Final[dict[str, str]] = {
+    "line-too-long": "the line is longer than {limit} bytes",
+    "key-used": "{value} is the key of another event, on line {line}",
+    "at-earlier": "is before the table's last event, which was at {last}",
+}
+
+
+class LineError(EventError):
+    """A line that does not go with the lines before it."""
+
+    messages = LINE_MESSAGES
+
+
+class Line(NamedTuple):
+    """One line of a file that is an event, or should be.
+
+    ``position`` is its position at ``table``; ``shoe`` and ``hand`` are what it says of itself, readable or not. Just
+    one of ``event`` and ``error`` is there.
+    """
+
+    number: int
+    table: str | None
+    position: int
+    shoe: int | None
+    hand: int | None
+    event: Event | None
+    error: EventError | None
+
+
+class BadLine(NamedTuple):
+    """A line that was not accepted: its number from 1, and why."""
+
+    number: int
+    error: EventError
+
+    def __str__(self) -> str:
+        return f"line {self.number}: {self.error}"
+
+
+class _Head(msgspec.Struct):
+    """What the first pass looks at."""
+
+    event: str | None = None
+    table: str | None = None
+    shoe: int | None = None
+    hand: int | None = None
+    key: str | None = None
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+_LATE_NAMES: Final = frozenset(kind.name for kind in LATE)
+_LOOKS: Final = {
+    "table": re.compile(rb'"table"\s*:\s*"([A-Z0-9-]{1,16})"'),
+    "shoe": re.compile(rb'"shoe"\s*:\s*([0-9]{1,6})\b'),
+    "hand": re.compile(rb'"hand"\s*:\s*([0-9]{1,6})\b'),
+}
+
+
+def _head(raw: bytes) -> _Head:
+    """What a line says of itself; of a broken one, what can still be made out."""
+    try:
+        return _decode_head(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        found = {name: look.search(raw) for name, look in _LOOKS.items()}
+        table, shoe, hand = (match and match[1].decode() for match in found.values())
+        return _Head(None, table, int(shoe) if shoe else None, int(hand) if hand else None)
+
+
+class _Keys:
+    """Every key seen, on disk: the number and place of the line that first had it."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("")
+        self._db.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, number INT, offset INT) WITHOUT ROWID")
+
+    def first(self, table: str, key: str, number: int, offset: int) -> tuple[int, int] | None:
+        """Keep a key; where it is known already, the number and offset of its first line."""
+        text = f"{table} {key}"
+        done = self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", (text, number, offset))
+        if done.rowcount:
+            return None
+        number, offset = self._db.execute("SELECT number, offset FROM seen WHERE key = ?", (text,)).fetchone()
+        return number, offset
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class LogFile:
+    """A log file, to be read as lines or as what the judge makes of it.
+
+    ``stream`` is a binary file; one that cannot be rewound (standard input) is spooled to disk first. ``ruleset``
+    judges by that one whatever the log names. Use as a context manager.
+    """
+
+    def __init__(self, stream: BinaryIO, ruleset: Ruleset | None = None) -> None:
+        self._spool: BinaryIO | None = None
+        if stream.seekable():
+            self._file = stream
+        else:
+            self._spool = self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
+            shutil.copyfileobj(stream, self._spool, 1 << 20)
+        self._start = 0 if self._spool is not None else stream.tell()
+        self._ruleset = ruleset
+        self._repeated: set[int] = set()
+        self._keys_reused: dict[int, LineError] = {}
+        self._amendments: dict[tuple[str, int], tuple[int, int, Amended]] = {}
+        self._late: dict[tuple[str, int, int], list[Line]] = {}
+        self._late_numbers: set[int] = set()
+        self._indexed = False
+        #: Lines that were not accepted, as they come up; taken from here by whoever reports them.
+        self.bad: list[BadLine] = []
+
+    def __enter__(self) -> LogFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the spool, if there is one."""
+        if self._spool is not None:
+            self._spool.close()
+
+    # -- lines
+
+    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
+        """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long)."""
+        self._file.seek(self._start)
+        offset, number = self._start, 0
+        while raw := self._file.readline(LINE_LIMIT + 1):
+            number += 1
+            here = offset
+            offset += len(raw)
+            if len(raw) > LINE_LIMIT:
+                while not raw.endswith(b"\n") and (more := self._file.readline(LINE_LIMIT)):
+                    offset += len(more)
+                    if more.endswith(b"\n"):
+                        break
+            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+                raw = raw[3:]
+            if not raw.isspace():
+                yield number, here, raw
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that counts, in order: repeated ones are left out. Times are checked, the judge is not asked."""
+        self._index()
+        positions: dict[str, int] = {}
+        last_at: dict[str, dt.datetime] = {}
+        table: str | None = None
+        for number, _, raw in self._raw():
+            if number in self._repeated:
+                continue
+            line = self._read(number, raw, table)
+            if line.table is not None:
+                table = line.table
+                positions[table] = position = positions.get(table, 0) + 1
+                line = line._replace(position=position)
+                event = line.event
+                if event is not None:
+                    last = last_at.get(table)
+                    if last is not None and event.at < last:
+                        shown = format_time(last.astimezone(event.at.tzinfo))
+                        line = line._replace(event=None, error=LineError("at", "at-earlier", last=shown))
+                    else:
+                        last_at[table] = event.at
+            yield line
+
+    def _read(self, number: int, raw: bytes, table: str | None) -> Line:
+        error: EventError
+        if len(raw) > LINE_LIMIT:
+            error = LineError("event", "line-too-long", limit=LINE_LIMIT)
+        elif number in self._keys_reused:
+            error = self._keys_reused[number]
+        else:
+            try:
+                event = parse_line(raw)
+            except EventError as failure:
+                error = failure
+            else:
+                return Line(number, event.table, 0, event.shoe, event.hand, event, None)
+        head = _head(raw)
+        return Line(number, _table_of(head, table), 0, head.shoe, head.hand, None, error)
+
+    # -- the first pass
+
+    def _index(self) -> None:
+        """Find amendments, late decisions and repeated keys."""
+        if self._indexed:
+            return
+        self._indexed = True
+        keys = _Keys()
+        repeats: list[tuple[int, bytes, int, int]] = []
+        late: list[tuple[int, str, int, bytes]] = []
+        positions: dict[str, int] = {}
+        at: dict[str, tuple[int, int]] = {}
+        table: str | None = None
+        amended: list[tuple[int, str, int, bytes]] = []
+        for number, offset, raw in self._raw():
+            head = _head(raw)
+            table = _table_of(head, table)
+            if table is None:
+                continue
+            if head.key is not None and head.event in EVENTS:
+                first = keys.first(table, head.key, number, offset)
+                if first is not None:
+                    repeats.append((number, raw, *first))
+                    if self._same_as(raw, first[1]):
+                        self._repeated.add(number)
+                        continue
+                    self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
+            positions[table] = position = positions.get(table, 0) + 1
+            place = (head.shoe or 0, head.hand or 0)
+            if head.event == Amended.name:
+                amended.append((number, table, position, raw))
+            elif head.event in _LATE_NAMES and head.hand and place < at.get(table, (0, 0)):
+                late.append((number, table, position, raw))
+            elif head.event in EVENTS:
+                at[table] = max(at.get(table, (0, 0)), place)
+        keys.close()
+        for number, where, position, raw in amended:
+            line = self._read(number, raw, where)
+            if isinstance(line.event, Amended):
+                self._amendments[where, line.event.seq] = (number, position, line.event)
+        for number, where, position, raw in late:
+            line = self._read(number, raw, where)._replace(position=position)
+            entry = self._amendments.get((where, position))
+            if entry is not None and line.event is not None and entry[2].seq < entry[1]:
+                if entry[2].entry is None:
+                    continue
+                line = line._replace(event=entry[2].entry)
+            if line.shoe is not None and line.hand is not None:
+                self._late.setdefault((where, line.shoe, line.hand), []).append(line)
+                self._late_numbers.add(number)
+
+    def _same_as(self, raw: bytes, offset: int) -> bool:
+        """Whether a line says the same as the one at ``offset``."""
+        here = self._file.tell()
+        self._file.seek(offset)
+        first = self._file.readline(LINE_LIMIT + 1)
+        self._file.seek(here)
+        try:
+            return parse_line(first) == parse_line(raw)
+        except EventError:
+            return first.strip() == raw.strip()
+
+    # -- what the judge makes of it
+
+    def folds(self) -> Iterator[HandFold | ShoeFold]:
+        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
+        tables: dict[str, TableFold] = {}
+        applied: set[int] = set()
+        for line in self.lines():
+            if line.table is None:
+                self.bad.append(BadLine(line.number, line.error or EventError("table", "missing")))
+                continue
+            fold = tables.get(line.table)
+            if fold is None:
+                tables[line.table] = fold = TableFold(line.table, ruleset=self._ruleset)
+            left = self._take(fold, line, applied)
+            yield from self._finish(line.table, left)
+        for table, fold in tables.items():
+            rest: list[HandFold | ShoeFold] = [] if fold.hand is None else [fold.hand]
+            if fold.shoe is not None and fold.shoe.closed is None:
+                rest.append(fold.shoe)
+            yield from self._finish(table, rest)
+        for late in self._late.values():
+            for line in late:
+                if line.error is None:
+                    error = EventRefused("hand", "no-hand", shoe=line.shoe, hand=line.hand)
+                    self.bad.append(BadLine(line.number, error))
+
+    def _take(self, fold: TableFold, line: Line, applied: set[int]) -> tuple[HandFold | ShoeFold, ...]:
+        """Give one line to its table's fold; returns what the table left with it."""
+        event, error = line.event, line.error
+        if isinstance(event, Amended):
+            problem = self._unusable(line, event, applied)
+            if problem is not None:
+                self.bad.append(BadLine(line.number, problem))
+                return fold.spoil(line.position, line.shoe, line.hand)
+            return ()
+        amendment = self._amendments.get((fold.table, line.position))
+        if amendment is not None and amendment[1] > line.position:
+            number, position, amended = amendment
+            try:
+                if event is not None:
+                    check_amendment(position, amended, event)
+            except EventRefused:
+                pass  # said at the amendment's own line
+            else:
+                applied.add(number)
+                if error is not None:
+                    self.bad.append(BadLine(line.number, error))
+                event, error = amended.entry, None
+                if event is None:
+                    return ()
+        if line.number in self._late_numbers:
+            if error is not None:
+                self.bad.append(BadLine(line.number, error))
+            return ()
+        if error is None and event is not None:
+            try:
+                return fold.step(line.position, event)
+            except EventError as refused:
+                error = refused
+        if error is not None:
+            self.bad.append(BadLine(line.number, error))
+        return fold.spoil(line.position, line.shoe, line.hand)
+
+    def _unusable(self, line: Line, amended: Amended, applied: set[int]) -> EventRefused | None:
+        """Why an amendment could not be applied, at its own line."""
+        if line.number in applied:
+            return None
+        last = self._amendments.get((amended.table, amended.seq))
+        if last is not None and last[0] != line.number and last[0] > line.number and last[1] > amended.seq:
+            return None  # amended again later
+        if amended.seq >= line.position:
+            return EventRefused("seq", "no-entry", seq=amended.seq)
+        return EventRefused("seq", "entry-of-other-hand", seq=amended.seq)
+
+    def _finish(self, table: str, left: Iterable[HandFold | ShoeFold]) -> Iterator[HandFold | ShoeFold]:
+        """Let late decisions come to the hands that are left."""
+        for fold in left:
+            if isinstance(fold, HandFold):
+                for line in self._late.pop((table, fold.context.shoe, fold.number), ()):
+                    if line.event is None:
+                        fold.spoil()
+                        continue
+                    try:
+                        fold.step(line.position, line.event)
+                    except EventError as refused:
+                        self.bad.append(BadLine(line.number, refused))
+                        fold.spoil()
+            yield fold
+
+
+def _table_of(head: _Head, before: str | None) -> str | None:
+    """The table a line belongs to: the one it names, else that of the line before it."""
+    named = head.table
+    if named is not None and re.fullmatch(r"[A-Z0-9-]{1,16}", named):
+        return named
+    return before
