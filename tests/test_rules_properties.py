@@ -18,7 +18,17 @@ from hypothesis import strategies as st
 
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
 from dealing.rules.cards import CARDS, Card
-from dealing.rules.events import EVENTS, SHOE_EVENTS, Event, EventError, format_event, parse_event, parse_line
+from dealing.rules.events import (
+    EVENTS,
+    SHOE_EVENTS,
+    CardDealt,
+    Event,
+    EventError,
+    Opened,
+    format_event,
+    parse_event,
+    parse_line,
+)
 from dealing.rules.findings import CATALOGUE
 from dealing.rules.judge import (
     LATE,
@@ -196,7 +206,7 @@ def as_dealt_right(live: Live, draw: st.DrawFn) -> dict[str, Any]:
     """The event that a good dealer would go on with."""
     shoe, hand = live.fold.shoe, live.fold.hand
     assert shoe is not None
-    if shoe.hand == 0 and shoe.burn_card is None and draw(st.booleans()):
+    if shoe.hand == 0 and shoe.burn_card is None and draw(st.integers(0, 5)):
         return {"event": "burn_card", "shoe": shoe.number, "card": str(draw(cards))}
     if shoe.hand == 0 and shoe.burn_card is not None and shoe.burned is None:
         return {"event": "cards_burned", "shoe": shoe.number, "count": shoe.burn_due}
@@ -207,7 +217,8 @@ def as_dealt_right(live: Live, draw: st.DrawFn) -> dict[str, Any]:
     audit = hand.audit()
     if "betting_opened" in names and "betting_closed" not in names:
         if names.count("bet") < 3 and draw(st.booleans()):
-            return {"event": "bet", **line, **draw(contents("bet"))}
+            offered = sorted(get_ruleset(shoe.ruleset.name).bets)
+            return {"event": "bet", **line, **draw(contents("bet")), "bet": draw(st.sampled_from(offered))}
         return {"event": "betting_closed", **line}
     if "insurance_opened" in names and names.count("insurance_closed") < names.count("insurance_opened"):
         opened = next(event for _, event in reversed(hand.trail) if event.name == "insurance_opened")
@@ -227,11 +238,14 @@ def as_dealt_right(live: Live, draw: st.DrawFn) -> dict[str, Any]:
     waiting = audit.insurance_due
     if waiting is not None and names.count("insurance_opened") < waiting.window and draw(st.booleans()):
         return {"event": "insurance_opened", **line, "window": waiting.window}
+    down = [event for _, event in hand.trail if isinstance(event, CardDealt) and event.face == "down"]
+    opened_places = [event.place for _, event in hand.trail if isinstance(event, Opened)]
+    hidden = next((event for event in down if event.to not in opened_places), None)
+    if hidden is not None and len(audit.dealt.places) >= 4:
+        return {"event": "opened", **line, "place": hidden.to, "card": str(hidden.card or draw(cards))}
     if audit.next_due is not None:
-        return {"event": "card", **line, "to": audit.next_due, "card": str(draw(cards))}
-    hidden = [felt for felt in PLACES if "??" in audit.dealt.places.get(felt, ())]
-    if hidden:
-        return {"event": "opened", **line, "place": hidden[0], "card": str(draw(cards))}
+        face = draw(st.sampled_from(["up", "up", "up", "down"]))
+        return {"event": "card", **line, "to": audit.next_due, "card": str(draw(cards)), "face": face}
     result = audit.result
     if result is not None and "called" not in names:
         return {
@@ -258,13 +272,13 @@ def as_it_may_happen(live: Live, draw: st.DrawFn) -> dict[str, Any]:
     shoe = live.fold.shoe
     assert shoe is not None
     what = draw(st.integers(0, 19))
-    if what == 0:
+    if what == 0 and draw(st.booleans()):
         name = draw(st.sampled_from(["shoe_closed", "burn_card", "cards_burned"]))
         return {"event": name, "shoe": shoe.number, **draw(contents(name))}
     if what == 1:
         name = draw(st.sampled_from(["cut_card", "exposed", "dropped"]))
         return {"event": name, "shoe": shoe.number, **draw(contents(name))}
-    if what == 2:
+    if what == 2 and draw(st.booleans()):
         return {"event": "shoe_opened", "shoe": shoe.number + 1, **draw(contents("shoe_opened"))}
     if what in (3, 4) and live.events:
         seq, old = draw(st.sampled_from(live.events))
@@ -279,9 +293,31 @@ def as_it_may_happen(live: Live, draw: st.DrawFn) -> dict[str, Any]:
         name = draw(st.sampled_from(DECISIONS))
         hand = draw(st.integers(1, max(1, shoe.hand)))
         return {"event": name, "shoe": draw(st.integers(1, shoe.number)), "hand": hand, **draw(contents(name))}
+    if what < 14 and live.fold.hand is not None:
+        return as_it_lies(live.fold.hand, draw)
     name = draw(st.sampled_from(HAND_KINDS))
-    new = what == 7
+    new = what == 19
     return {"event": name, "shoe": shoe.number, "hand": shoe.hand + new or 1, **draw(contents(name))}
+
+
+def as_it_lies(hand: HandFold, draw: st.DrawFn) -> dict[str, Any]:
+    """Something that touches the cards on the felt: dealt to any free place, opened, moved, discarded."""
+    audit = hand.audit()
+    free = [place for place in PLACES if place not in audit.dealt.places]
+    held = [place for place in PLACES if place in audit.dealt.places]
+    line: dict[str, Any] = {"shoe": hand.context.shoe, "hand": hand.context.hand}
+    names = [name for name, there in (("card", free), ("opened", held), ("moved", held), ("discarded", held)) if there]
+    name = draw(st.sampled_from(names))
+    line |= {"event": name, **draw(contents(name))}
+    if name == "card":
+        return line | {"to": draw(st.sampled_from(free))}
+    place = draw(st.sampled_from(held))
+    if name == "opened":
+        (text, *_) = audit.dealt.places[place]
+        return line | {"place": place} | ({} if text == "??" else {"card": text})
+    if name == "moved":
+        return line | {"from": place}
+    return line if "extra" in line else line | {"place": place}
 
 
 @st.composite
@@ -333,30 +369,26 @@ def read_again(events: list[Numbered]) -> list[Numbered]:
     return [(seq, parse_line(format_event(event).encode())) for seq, event in events]
 
 
-@settings(max_examples=200)
+@settings(max_examples=250)
 @given(tables())
-def test_live_is_whole_is_read_again(live: Live) -> None:
-    whole = plain(fold_all(TABLE, live.events).audits)
+def test_live_is_whole_is_read_again_with_the_memo_and_without(live: Live) -> None:
+    folded = fold_all(TABLE, live.events)
+    whole = plain(folded.audits)
     assert plain(live.audits()) == whole
     again = read_again(live.events)
     assert again == live.events
     assert plain(fold_all(TABLE, again).audits) == whole
+    without = fold_all(TABLE, live.events, memo=False)
+    assert plain(without.audits) == whole
+    assert counts(folded) == counts(without)
+    check_all(folded, live.events)
 
 
-@settings(max_examples=200)
-@given(tables())
-def test_the_memo_changes_nothing(live: Live) -> None:
-    with_memo, without = fold_all(TABLE, live.events), fold_all(TABLE, live.events, memo=False)
-    assert plain(with_memo.audits) == plain(without.audits)
-    for one, other in zip(with_memo.folds, without.folds, strict=True):
-        assert type(one) is type(other)
-        assert one.counts == other.counts
-        if isinstance(one, HandFold):
-            assert isinstance(other, HandFold)
-            assert one.open == other.open
+def counts(folded: FoldedTable) -> list[list[int]]:
+    return [fold.counts for fold in folded.folds]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(tables(most=40))
 def test_stored_and_taken_up_again_after_every_event(live: Live) -> None:
     stored = Live(stored=True)
@@ -365,7 +397,7 @@ def test_stored_and_taken_up_again_after_every_event(live: Live) -> None:
     assert plain(stored.audits()) == plain(live.audits())
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(shoes)
 def test_simulated_shoes_live_whole_and_read_again(events: list[Numbered]) -> None:
     whole = plain(fold_all(TABLE, events).audits)
@@ -376,12 +408,6 @@ def test_simulated_shoes_live_whole_and_read_again(events: list[Numbered]) -> No
         live.take(event)
     assert plain(live.audits()) == whole
     check_all(fold_all(TABLE, events), events)
-
-
-@settings(max_examples=200)
-@given(tables())
-def test_what_every_audit_promises(live: Live) -> None:
-    check_all(fold_all(TABLE, live.events), live.events)
 
 
 # --- No input breaks it -----------------------------------------------------------------------------------------------
@@ -413,7 +439,7 @@ def any_event(draw: st.DrawFn, seqs: int) -> Event:
         return draw(any_event(seqs))
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(st.lists(any_event(25), max_size=25))
 def test_any_events_in_any_order_are_judged_or_refused(events: list[Event]) -> None:
     numbered = list(enumerate(events, start=1))
