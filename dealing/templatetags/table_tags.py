@@ -89,7 +89,7 @@ def card(value: object = None, size: str = "") -> SafeString:
             name,
             _BACK,
         )
-    shown, width = ("10", (" card-rank-wide", "13")) if rank == "T" else (rank, ("", "11.5"))
+    shown = "10" if rank == "T" else rank
     if letter:
         pip = format_html('<path class="card-pip" d="{}"/>', SUITS[letter])
         corner = format_html('<g transform="translate(4.6 25.5) scale(.56)">{}</g>', pip)
@@ -97,10 +97,11 @@ def card(value: object = None, size: str = "") -> SafeString:
     else:
         corner = mark_safe("")
         big = mark_safe('<circle class="card-unknown-mark" cx="30" cy="42" r="11"/>')
-    # J hangs below the line in this type and would touch the suit.
-    index = format_html(
-        '<text class="card-rank{}" x="{}" y="{}">{}</text>{}', *width, "18.5" if rank == "J" else "22.5", shown, corner
+    # Two digits are wide, and J hangs below the line: both in a smaller size, clear of edge and suit.
+    size_class, x, y = {"T": (" card-rank-wide", "13", "22.5"), "J": (" card-rank-deep", "11", "20")}.get(
+        rank, ("", "11.5", "22.5")
     )
+    index = format_html('<text class="card-rank{}" x="{}" y="{}">{}</text>{}', size_class, x, y, shown, corner)
     return format_html(
         '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
         '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
