@@ -19,8 +19,8 @@ CLEAN, FINDINGS, UNREADABLE = 0, 1, 2
 
 
 class Command(BaseCommand):
-    help = "Judges every hand of a log file and prints what is wrong. Exit 0: no finding, 1: findings, 2: unreadable
-    lines." requires_system_checks: list[str] = []  # it needs no database and no site
+    help = "Judges the hands of a log file and prints what is wrong. Exit 0: nothing, 1: findings, 2: unreadable."
+    requires_system_checks: list[str] = []  # it needs no database and no site
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="log file, one JSON object a line; - reads standard input")
