@@ -77,8 +77,8 @@ def refold_shoe(code: str, rows: Iterable[Numbered], following: int | None = Non
     late = log.late
     if following is not None:  # also late: what came after the next shoe was opened, with this one not closed
         for seq, event in log.events:
-            if seq > following and event.hand is not None:
-                late.setdefault((event.shoe, event.hand), []).append((seq, event))
+            if seq > following:
+                late.setdefault((event.shoe, event.hand or 0), []).append((seq, event))
     table, out, times = TableFold(code), Refolded(), Fields(closed_at=None)
     last = 0
     for seq, event in log.events:
@@ -100,10 +100,10 @@ def refold_shoe(code: str, rows: Iterable[Numbered], following: int | None = Non
         fold = next((hand for hand in out.hands if hand.number == number), None)
         for seq, event in sorted(events, key=lambda numbered: numbered[0]):
             with _at(seq):
-                if fold is None:
-                    raise EventRefused("hand", "no-hand", shoe=shoe, hand=number)
                 if type(event) not in LATE:
                     raise EventRefused("shoe", "shoe-closed", shoe=shoe)
+                if fold is None:
+                    raise EventRefused("hand", "no-hand", shoe=shoe, hand=number)
                 fold.step(seq, event)
             last = max(last, seq)
     if out.shoe is not None:

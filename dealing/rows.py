@@ -6,6 +6,7 @@ time. These helpers keep the models and their fields' conversions and leave the 
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -67,8 +68,14 @@ def save(row: Model) -> None:
             cursor.execute(_update(type(row)), [*_values(row), row.pk])
 
 
-def insert_many(rows: Sequence[Model]) -> None:
-    """Insert many rows of one model, fast. They are not given their primary keys."""
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.executemany(_insert(type(rows[0])), [_values(row) for row in rows])
+def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:
+    """Insert many rows from values that are ready for the database (see `prepared_time`)."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    statement = f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES '  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.executemany(f"{statement}({', '.join(['%s'] * len(columns))})", values)
+
+
+def prepared_time(at: dt.datetime) -> Any:
+    """A time as `insert_values` wants it."""
+    return connection.ops.adapt_datetimefield_value(at)

@@ -1,0 +1,448 @@
+"""Takes a log file into the database: each hand whole or not at all, and nothing twice.
+
+A file is stored a shoe at a time, each in one transaction with its projections and what listens to the log. Lines that
+are stored already are recognised hand by hand, so the same file again changes nothing and a file that was cut off goes
+on where it ended. Every stored line keeps its order; where lines before it were left out, the positions that `amended`
+lines name are moved along.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, cast
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from dealing import rows
+from dealing.chain import row_hash
+from dealing.logfile import Line, LogFile
+from dealing.models import Shoe, Table, TableEvent, Venue
+from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe
+from dealing.rules.events import Amended, Event, EventError, ShoeOpened, format_event, format_time, parse_line
+from dealing.rules.hand import HandFold
+from dealing.rules.judge import EventRefused
+from dealing.signals import event_recorded
+
+#: What an import says beside the messages of log, file and judge.
+IMPORT_MESSAGES: Final[dict[str, str]] = {
+    "unknown-table": "there is no table {value}; make it, or import with --create-tables",
+    "stored-otherwise": "position {seq} of the log has this hand otherwise",
+    "shoe-stored-otherwise": "position {seq} of the log has this shoe otherwise",
+    "key-stored": "{value} is the key of another event, at position {seq}",
+    "at-earlier": "is before the table's last event, which was at {last}",
+}
+
+Place = tuple[str, int, int | None]
+Group = tuple[int, int | None]
+
+
+class ImportRefused(EventError):
+    """A line that cannot be added to what is stored."""
+
+    messages = IMPORT_MESSAGES
+
+
+class NoVenueError(Exception):
+    """Tables are to be made and it is not clear in which house."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Lines that were left out: the line that is to blame, why, and the hand that is not stored because of it."""
+
+    number: int
+    error: EventError
+    place: Place | None
+
+    def __str__(self) -> str:
+        if self.place is None or self.place[2] is None:
+            return f"line {self.number}: {self.error}"
+        table, shoe, hand = self.place
+        return f"line {self.number}: {self.error} [{table} shoe {shoe} hand {hand} is not stored]"
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import came to. `skipped` hands were stored before, with the same content."""
+
+    stored: int = 0
+    skipped: int = 0
+    refused: int = 0
+    events: int = 0
+    lines: int = 0
+    refusals: list[Refusal] = field(default_factory=list)
+
+    @property
+    def read(self) -> int:
+        """Hands in the file."""
+        return self.stored + self.skipped + self.refused
+
+
+class _Positions:
+    """Positions in the file -> positions in the log, as runs of consecutive ones."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._runs: list[list[int]] = []  # position, seq, length
+
+    def add(self, position: int, seq: int) -> None:
+        if self._runs:
+            start, first, length = self._runs[-1]
+            if position == start + length and seq == first + length:
+                self._runs[-1][2] += 1
+                return
+        self._starts.append(position)
+        self._runs.append([position, seq, 1])
+
+    def get(self, position: int) -> int | None:
+        at = bisect_right(self._starts, position) - 1
+        if at < 0:
+            return None
+        start, first, length = self._runs[at]
+        return first + position - start if position < start + length else None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What is known of a table while its lines are read."""
+
+    shoe: int = 0
+    lines: list[Line] = field(default_factory=list)
+    positions: _Positions = field(default_factory=_Positions)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """How the lines of one shoe would be added, if the judge has nothing against it."""
+
+    new: list[tuple[int, Event, str, Line]] = field(default_factory=list)
+    known: list[tuple[int, int]] = field(default_factory=list)
+    groups: set[Group] = field(default_factory=set)
+
+
+class _Blame(Exception):
+    """Lines of `group` cannot be stored, because of `line`."""
+
+    def __init__(self, line: Line, group: Group, error: EventError) -> None:
+        super().__init__(line.number)
+        self.line, self.group, self.error = line, group, error
+
+
+def import_log(
+    stream: BinaryIO,
+    *,
+    actor: str,
+    create_tables: bool = False,
+    venue: Venue | None = None,
+    progress: Callable[[Report], None] | None = None,
+) -> Report:
+    """Read a log file and store what is new in it.
+
+    `create_tables`: make tables that are not there, in `venue` (default: the only one). `progress` is called after each
+    shoe. Raises `NoVenueError`; what is wrong with the file is in the report.
+    """
+    if create_tables and venue is None:
+        venue = _only_venue()
+    report = Report()
+    with LogFile(stream) as file:
+        refused = _refused_hands(file, report)
+        report.refused = len(refused)
+        waiting: dict[str, _Waiting] = {}
+        for line in file.lines():
+            report.lines = line.number
+            if line.event is None or line.table is None or (line.table, line.shoe, line.hand) in refused:
+                continue
+            table = waiting.setdefault(line.table, _Waiting())
+            if line.event.shoe > table.shoe:
+                _flush(line.table, table, actor, venue if create_tables else None, report, progress)
+                table.shoe = line.event.shoe
+            table.lines.append(line)
+        for code, table in waiting.items():
+            _flush(code, table, actor, venue if create_tables else None, report, progress)
+    report.refusals.sort(key=lambda refusal: refusal.number)
+    return report
+
+
+def _refused_hands(file: LogFile, report: Report) -> set[Place]:
+    """The first pass: which hands of the file have a line that is bad or cannot have happened."""
+    refused: set[Place] = set()
+    for fold in file.folds():
+        if isinstance(fold, HandFold) and fold.spoiled:
+            refused.add((fold.context.table, fold.context.shoe, fold.number))
+    if file.bad:
+        errors = {bad.number: bad.error for bad in file.bad}
+        for line in file.lines():
+            if line.number in errors:
+                place = None
+                if line.table is not None and line.shoe is not None:
+                    place = (line.table, line.shoe, line.hand)
+                    if line.hand is not None:
+                        refused.add(place)
+                report.refusals.append(Refusal(line.number, errors[line.number], place))
+    return refused
+
+
+def _flush(
+    code: str,
+    waiting: _Waiting,
+    actor: str,
+    venue: Venue | None,
+    report: Report,
+    progress: Callable[[Report], None] | None,
+) -> None:
+    """Store the waiting lines; a table that is not there is made in `venue`."""
+    if not waiting.lines:
+        return
+    with transaction.atomic():
+        table = rows.select_one(Table, "WHERE code = %s", [code], lock=True)
+        if table is None and venue is not None:
+            table = _make_table(code, waiting.lines, venue)
+        if table is None:
+            first = waiting.lines[0]
+            report.refusals.append(Refusal(first.number, ImportRefused("table", "unknown-table", value=code), None))
+            report.refused += len({line.hand for line in waiting.lines if line.hand is not None})
+        else:
+            _Adding(table, waiting, actor, report).store()
+    waiting.lines = []
+    if progress is not None:
+        progress(report)
+
+
+def _only_venue() -> Venue:
+    venues = list(Venue.objects.all()[:2])
+    if len(venues) > 1:
+        raise NoVenueError
+    return venues[0] if venues else Venue.objects.create(code="HOUSE", name="House")
+
+
+def _make_table(code: str, lines: Iterable[Line], venue: Venue) -> Table:
+    opened = next((line.event for line in lines if isinstance(line.event, ShoeOpened)), None)
+    ruleset, decks = ("standard", 8) if opened is None else (opened.ruleset, opened.decks)
+    return Table.objects.create(code=code, venue=venue, ruleset=ruleset, decks=decks)
+
+
+class _Adding:
+    """Adds the waiting lines of one shoe (and what came late for shoes before it) to a locked table."""
+
+    def __init__(self, table: Table, waiting: _Waiting, actor: str, report: Report) -> None:
+        self.table = table
+        self.waiting = waiting
+        self.actor = actor
+        self.report = report
+        self.out: set[Group] = set()  # groups of lines that are refused
+        self.out_lines: set[int] = set()
+        shoes = {cast(int, line.shoe) for line in waiting.lines}
+        self.newest = Shoe.objects.filter(table=table).order_by("-number").first()
+        self.stored: dict[int, list[tuple[int, str, int | None]]] = {}
+        if table.last_seq:
+            events = TableEvent.objects.filter(table=table, shoe_number__in=shoes).order_by("seq")
+            for shoe, seq, payload, hand in events.values_list("shoe_number", "seq", "payload", "hand_number"):
+                self.stored.setdefault(shoe, []).append((seq, payload, hand))
+        keys = [line.event.key for line in waiting.lines if line.event is not None and line.event.key is not None]
+        self.keys: dict[str, tuple[int, str]] = {}
+        for start in range(0, len(keys), 500):
+            found = TableEvent.objects.filter(table=table, key__in=keys[start : start + 500])
+            self.keys.update(
+                {cast(str, key): (seq, text) for key, seq, text in found.values_list("key", "seq", "payload")}
+            )
+
+    def store(self) -> None:
+        """Find what can be stored, leaving out hand after hand that cannot, and store it."""
+        while True:
+            try:
+                attempt = self._attempt()
+                folded = self._fold(attempt)
+                break
+            except _Blame as blame:
+                self._refuse(blame)
+        for position, seq in attempt.known:
+            self.waiting.positions.add(position, seq)
+        hands = {group for group in attempt.groups if group[1] is not None and group[0] == self.waiting.shoe}
+        stored = {(event.shoe, event.hand) for _, event, _, _ in attempt.new} & hands
+        self.report.stored += len(stored)
+        self.report.skipped += len(hands - stored)
+        if attempt.new:
+            self._write(attempt, folded)
+
+    def _refuse(self, blame: _Blame) -> None:
+        place = (self.table.code, *blame.group)
+        self.report.refusals.append(Refusal(blame.line.number, blame.error, place))
+        shoe, hand = blame.group
+        if hand is None and not isinstance(blame.line.event, ShoeOpened):
+            self.out_lines.add(blame.line.number)
+            return
+        groups = (
+            [blame.group]
+            if hand is not None
+            else [group for group in {(line.shoe, line.hand) for line in self.waiting.lines} if group[0] == shoe]
+        )
+        for group in groups:
+            if group[1] is not None and group not in self.out and group[0] == self.waiting.shoe:
+                self.report.refused += 1
+            self.out.add(cast(Group, group))
+
+    def _attempt(self) -> _Attempt:
+        """Tell new lines from stored ones and number the new ones. Raises `_Blame`."""
+        attempt = _Attempt()
+        here: dict[int, int] = {}
+        behind: dict[Group, Iterator[tuple[int, str]]] = {}
+        for shoe, events in self.stored.items():
+            for hand in {hand for _, _, hand in events}:
+                behind[shoe, hand] = iter([(seq, payload) for seq, payload, h in events if h == hand])
+        seq, last_at = self.table.last_seq, self.table.last_at
+        for line in self.waiting.lines:
+            event = cast(Event, line.event)
+            group = (event.shoe, event.hand)
+            if group in self.out or line.number in self.out_lines:
+                continue
+            if isinstance(event, Amended):
+                target = here.get(event.seq) or self.waiting.positions.get(event.seq)
+                if target is None:
+                    raise _Blame(line, group, EventRefused("seq", "no-entry", seq=event.seq))
+                if target != event.seq:
+                    event = msgspec.structs.replace(event, seq=target)
+            payload = format_event(event)
+            attempt.groups.add(group)
+            known = next(behind.get(group, iter(())), None)
+            if known is None and event.key is not None and event.key in self.keys:
+                known = self.keys[event.key]
+                if known[1] != payload:
+                    error = ImportRefused("key", "key-stored", value=f"'{event.key}'", seq=known[0])
+                    raise _Blame(line, group, error)
+            if known is not None:
+                if known[1] != payload:
+                    code = "stored-otherwise" if event.hand is not None else "shoe-stored-otherwise"
+                    raise _Blame(line, group, ImportRefused("event", code, seq=known[0]))
+                here[line.position] = known[0]
+                attempt.known.append((line.position, known[0]))
+                continue
+            if last_at is not None and event.at < last_at:
+                shown = format_time(last_at.astimezone(event.at.tzinfo))
+                raise _Blame(line, group, ImportRefused("at", "at-earlier", last=shown))
+            seq, last_at = seq + 1, event.at
+            here[line.position] = seq
+            attempt.known.append((line.position, seq))
+            attempt.new.append((seq, event, payload, line))
+        return attempt
+
+    def _fold(self, attempt: _Attempt) -> dict[int, Refolded]:
+        """Judge every shoe that gets new lines, with them. Raises `_Blame`."""
+        new: dict[int, list[tuple[int, Event, str, Line]]] = {}
+        for added in attempt.new:
+            new.setdefault(added[1].shoe, []).append(added)
+        withdrawn = {event.seq for _, event, _, _ in attempt.new if isinstance(event, Amended) and event.entry is None}
+        opened = {
+            event.shoe: seq
+            for seq, event, _, _ in reversed(attempt.new)
+            if isinstance(event, ShoeOpened) and seq not in withdrawn
+        }
+        newest = self.newest
+        if newest is not None and opened and newest.number not in new and newest.status == Shoe.Status.OPEN:
+            new[newest.number] = []  # it is left for the next, and so is its last hand
+        folded = {}
+        for shoe in sorted(new):
+            if newest is not None and shoe < newest.number and shoe not in self.stored:
+                _, event, _, line = new[shoe][0]
+                error = EventRefused("shoe", "shoe-behind", shoe=shoe, last=newest.number)
+                raise _Blame(line, (event.shoe, event.hand), error)
+            try:
+                folded[shoe] = refold_shoe(
+                    self.table.code,
+                    [*self._stored_events(shoe), *((seq, event) for seq, event, _, _ in new[shoe])],
+                    self._following(shoe, opened),
+                )
+            except EventError as error:
+                raise self._blame(error, new[shoe]) from error
+        return folded
+
+    def _stored_events(self, shoe: int) -> Iterator[Numbered]:
+        if shoe in self.stored:
+            events = [(seq, payload) for seq, payload, _ in self.stored[shoe]]
+        else:
+            log = TableEvent.objects.filter(table=self.table, shoe_number=shoe).order_by("seq")
+            events = list(log.values_list("seq", "payload")) if self.table.last_seq else []
+        return ((seq, parse_line(payload)) for seq, payload in events)
+
+    def _following(self, shoe: int, opened: dict[int, int]) -> int | None:
+        """Position of the event that opened the shoe after this one."""
+        after = None
+        if self.newest is not None and self.newest.number > shoe:
+            after = Shoe.objects.filter(table=self.table, number__gt=shoe).order_by("number").first()
+        if after is not None:
+            return after.first_seq
+        return next((opened[number] for number in sorted(opened) if number > shoe), None)
+
+    def _blame(self, error: EventError, new: list[tuple[int, Event, str, Line]]) -> _Blame:
+        """Which of the new lines is to blame that the event at `error.at_seq` cannot have happened."""
+        lines = {seq: line for seq, _, _, line in new}
+        line = lines.get(error.at_seq or 0)
+        if line is None:  # a stored event: then an amendment of it, or some other amendment, or the newest line
+            amended = [(event.seq == error.at_seq, seq) for seq, event, _, _ in new if isinstance(event, Amended)]
+            line = lines[max(amended)[1]] if amended else new[-1][3]
+        event = cast(Event, line.event)
+        return _Blame(line, (event.shoe, event.hand), error)
+
+    def _write(self, attempt: _Attempt, folded: dict[int, Refolded]) -> None:
+        table, now = self.table, timezone.now()
+        recorded_at, previous = rows.prepared_time(now), table.head_hash
+        values = []
+        for seq, event, payload, _ in attempt.new:
+            hashed = row_hash(previous, seq, payload, self.actor, now)
+            values.append(
+                (
+                    table.pk,
+                    seq,
+                    event.shoe,
+                    event.hand,
+                    event.name,
+                    rows.prepared_time(event.at),
+                    event.key,
+                    event.by or "",
+                    payload,
+                    previous,
+                    hashed,
+                    recorded_at,
+                    self.actor,
+                )
+            )
+            previous = hashed
+        rows.insert_values(TableEvent, _COLUMNS, values)
+        seq, event, _, _ = attempt.new[-1]
+        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
+        table.save(update_fields=["last_seq", "last_hash", "last_at"])
+        saved = [save_shoe(table, shoe, fold) for shoe, fold in sorted(folded.items())]
+        own = next((s.shoe for s in saved if s.shoe is not None and s.shoe.number == event.shoe), None)
+        hands = [hand for s in saved for hand in s.hands]
+        event_recorded.send(
+            sender=TableEvent,
+            table=table,
+            row=TableEvent.objects.get(table=table, seq=seq),
+            event=event,
+            shoe=own,
+            hand=next((h for h in hands if (h.shoe.number, h.number) == (event.shoe, event.hand)), None),
+            hands=hands,
+            shoes=[s.shoe for s in saved if s.shoe is not None and s.shoe_changed and s.shoe.pk],
+            gone=[(shoe, number) for shoe, s in zip(sorted(folded), saved, strict=True) for number in s.gone],
+        )
+        self.report.events += len(attempt.new)
+
+
+_COLUMNS: Final = (
+    "table_id",
+    "seq",
+    "shoe_number",
+    "hand_number",
+    "name",
+    "at",
+    "key",
+    "by",
+    "payload",
+    "prev_hash",
+    "hash",
+    "recorded_at",
+    "actor",
+)
