@@ -10,6 +10,7 @@ import pytest
 from django import forms
 from django.template import Context, Template
 
+from dealing.rules.audit import Felt
 from dealing.rules.cards import Card
 from dealing.templatetags import table_tags
 from dealing.templatetags.shapes import ICONS, SUITS
@@ -55,6 +56,7 @@ def test_suits_differ_by_shape() -> None:
 
 def test_card_face_down() -> None:
     drawn = render("{% card None 'small' %}")
+    assert drawn == render("{% card '??' 'small' %}")
     assert 'aria-label="face-down card"' in drawn
     assert "card-small" in drawn
     assert "<text" not in drawn
@@ -131,6 +133,20 @@ def test_felt_pair_marks_both_sides() -> None:
 def test_felt_by_places_and_two_cards_on_one() -> None:
     felt = table_tags.felt_cards({"P1": ["9h", "3d"], "B1": "4s", "B2": None, "extra": ["2c"]})
     assert felt == {"P1": ["9h", "3d"], "P2": [], "P3": [], "B1": ["4s"], "B2": [], "B3": [], "extra": ["2c"]}
+
+
+def test_felt_of_the_judge() -> None:
+    felt = Felt({"P1": ("9h",), "B1": ("??",), "B3": ("Kd", "2c")}, ("??",))
+    assert table_tags.felt_cards(felt) == {
+        "P1": ["9h"],
+        "P2": [],
+        "P3": [],
+        "B1": [None],
+        "B2": [],
+        "B3": ["Kd", "2c"],
+        "extra": [None],
+    }
+    assert words(render("{% felt d %}", d=felt)).count("face-down card") == 2
 
 
 def test_felt_keeps_a_fourth_card_of_a_side_in_sight() -> None:

@@ -28,6 +28,8 @@ register = template.Library()
 SIDES: Final = ("P", "B")
 PLACES: Final = ("P1", "P2", "P3", "B1", "B2", "B3")
 COURT: Final = frozenset("JQK")
+#: How a card is given that nobody has seen yet; the judge writes ``??``.
+FACE_DOWN: Final = (None, "", "??")
 #: The crown of the court cards, above the pip and below it.
 _CROWN: Final = "M24.3 13l2.7 4 3-6 3 6 2.7-4-1 9h-9.4ZM24.3 71l2.7-4 3 6 3-6 2.7 4-1-9h-9.4Z"
 
@@ -65,7 +67,7 @@ def split_card(value: object) -> tuple[str, str]:
 
 def card_name(value: object) -> str:
     """The card in words, ``9 of hearts``; ``face-down card`` for None."""
-    if value is None or value == "":
+    if value in FACE_DOWN:
         return _("face-down card")
     rank, letter = split_card(value)
     if not rank:
@@ -78,7 +80,7 @@ def card(value: object = None, size: str = "") -> SafeString:
     """Draw a card. None: its back. ``9``: a nine of unknown suit. ``size``: small, large, inline or nothing."""
     name = card_name(value)
     sized = f" card-{size}" if size else ""
-    rank, letter = ("", "") if value is None or value == "" else split_card(value)
+    rank, letter = ("", "") if value in FACE_DOWN else split_card(value)
     if not rank:
         return format_html(
             '<svg class="card card-down{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
@@ -174,22 +176,24 @@ def _part(value: Any, key: str) -> Any:
 
 
 def felt_cards(dealt: Any) -> dict[str, list[object]]:
-    """The cards of a felt by place, from ``{"P": [...], "B": [...], "extra": [...]}`` or ``{"P1": ..., ...}``.
+    """The cards of a felt by place, from the judge's ``Felt``, ``{"P": [...], "B": [...], "extra": [...]}`` or
+    ``{"P1": ..., ...}``.
 
-    A card that is None lies face down. Beyond the third card of a side everything lies on the third place.
+    A card that is None (or ``??``) lies face down. Beyond the third card of a side everything lies on the third place.
     """
     felt: dict[str, list[object]] = {place: [] for place in (*PLACES, "extra")}
     if dealt is None:
         return felt
+    by_place = dealt if isinstance(dealt, Mapping) else _part(dealt, "places") or {}
     for place in PLACES:
-        if isinstance(dealt, Mapping) and place in dealt:
-            found = dealt[place]
+        if place in by_place:
+            found = by_place[place]
             felt[place] = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
     for side in SIDES:
         for number, one in enumerate(_part(dealt, side) or ()):
             felt[f"{side}{min(number, 2) + 1}"].append(one)
     felt["extra"] = list(_part(dealt, "extra") or ())
-    return felt
+    return {place: [None if one in FACE_DOWN else one for one in cards] for place, cards in felt.items()}
 
 
 def compare_felts(here: Mapping[str, Sequence[object]], there: Mapping[str, Sequence[object]]) -> dict[str, list[Laid]]:
