@@ -24,7 +24,6 @@ def export_table(table: Table, output: Output) -> int:
     rows = TableEvent.objects.filter(table=table, seq__lte=table.last_seq).order_by("seq")
     written = 0
     for payload in rows.values_list("payload", flat=True).iterator(chunk_size=CHUNK):
-        output.write(payload)
-        output.write("\n")
+        output.write(f"{payload}\n")
         written += 1
     return written

@@ -1,0 +1,363 @@
+"""Files into the database and back: the same log, nothing twice, and no hand half stored."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dealing.importer import NoVenueError, Report, import_log
+from dealing.log import record, record_many
+from dealing.models import Hand, Shoe, Table, TableEvent, Venue
+from dealing.projections import differences
+from dealing.rules.events import Amended, parse_event
+from dealing.signals import event_recorded
+from dealing.verify import verify_table
+from tests.conftest import MakeTable
+from tests.table_logs import Line, Lines, simulated, written
+
+pytestmark = pytest.mark.django_db
+
+
+def store(text: str | list[Line], **options: Any) -> Report:
+    if not isinstance(text, str):
+        text = "".join(json.dumps(line) + "\n" for line in text)
+    return import_log(io.BytesIO(text.encode()), actor="import", **options)
+
+
+def exported(*tables: str) -> str:
+    out = io.StringIO()
+    call_command("export_log", *tables, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def figures(report: Report) -> tuple[int, int, int, int]:
+    return report.stored, report.skipped, report.refused, report.events
+
+
+def sound(*codes: str) -> None:
+    """The chain is whole and the projections are what the log says."""
+    for code in codes:
+        assert verify_table(code).broken is None
+        assert list(differences(Table.objects.get(code=code))) == []
+
+
+@pytest.fixture
+def lines(table: MakeTable) -> Lines:
+    table("B07")
+    return Lines()
+
+
+# The same log.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exported_and_imported_again_is_the_same_log(table: MakeTable, seed: int) -> None:
+    table("B07")
+    text = written(simulated(seed=seed, shoes=3))
+    report = store(text)
+    assert not report.refusals
+    assert report.events == len(text.splitlines())
+    assert exported("B07") == text
+    sound("B07")
+
+
+def test_an_import_leaves_what_recording_leaves(table: MakeTable) -> None:
+    def judged(code: str) -> list[Any]:
+        hands = Hand.objects.filter(shoe__table__code=code).order_by("shoe__number", "number")
+        shoes = Shoe.objects.filter(table__code=code).order_by("number")
+        kept = [{**row, "shoe_id": None, "table_id": None, "id": None} for row in [*hands.values(), *shoes.values()]]
+        return json.loads(json.dumps(kept, default=str).replace(code, "TABLE"))
+
+    table("B07")
+    table("B08")
+    store(written(simulated("B07", seed=9, hands=6)))
+    for event in simulated("B08", seed=9, hands=6):
+        record(event, actor="somchai")
+    assert judged("B07") == judged("B08")
+
+
+def test_tables_may_be_mixed_in_a_file(table: MakeTable) -> None:
+    table("B07")
+    table("B08")
+    one, other = (written(simulated(code, seed=3)).splitlines(True) for code in ("B07", "B08"))
+    mixed = "".join(line for pair in zip(one, other, strict=False) for line in pair)
+    rest = "".join(max(one, other, key=len)[min(len(one), len(other)) :])
+    report = store(mixed + rest)
+    assert not report.refusals
+    assert exported("B07", "B08") == "".join(one) + "".join(other)
+    sound("B07", "B08")
+
+
+def test_incidents_hear_of_imported_hands(lines: Lines) -> None:
+    heard: list[dict[str, Any]] = []
+
+    def receiver(**kwargs: Any) -> None:
+        heard.append(kwargs)
+
+    event_recorded.connect(receiver)
+    try:
+        store([*lines.open(), *lines.hand(1), *lines.hand(2), lines.close(), *lines.open(), *lines.hand(1)])
+    finally:
+        event_recorded.disconnect(receiver)
+    assert [[(hand.shoe.number, hand.number) for hand in said["hands"]] for said in heard] == [
+        [(1, 1), (1, 2)],
+        [(2, 1)],
+    ]
+    assert [[shoe.number for shoe in said["shoes"]] for said in heard] == [[1], [2]]
+    assert all(hand.pk for said in heard for hand in said["hands"])
+    assert heard[1]["row"] == TableEvent.objects.last()
+    assert heard[1]["hand"] == Hand.objects.get(shoe__number=2)
+
+
+def test_what_fails_on_a_shoe_leaves_nothing_of_it(lines: Lines) -> None:
+    def fails(**_: Any) -> None:
+        raise RuntimeError("no incident today")
+
+    event_recorded.connect(fails)
+    try:
+        with pytest.raises(RuntimeError):
+            store([*lines.open(), *lines.hand(1)])
+    finally:
+        event_recorded.disconnect(fails)
+    assert not TableEvent.objects.exists()
+    assert not Hand.objects.exists()
+    assert Table.objects.get().last_seq == 0
+
+
+# Again, and on from where it ended.
+
+
+def test_the_same_file_again_stores_nothing(lines: Lines) -> None:
+    text = written(simulated(seed=5, shoes=3))
+    first = store(text)
+    again = store(text)
+    assert figures(again) == (0, first.stored, 0, 0)
+    assert not again.refusals
+    assert exported("B07") == text
+
+
+@pytest.mark.parametrize("part", [0.05, 0.3, 0.5, 0.81, 0.99])
+def test_a_file_that_was_cut_off_goes_on(lines: Lines, part: float) -> None:
+    text = written(simulated(seed=6, shoes=3))
+    whole = text.splitlines(True)
+    store("".join(whole[: int(len(whole) * part)]))
+    report = store(text)
+    assert not report.refusals
+    assert report.events == len(whole) - int(len(whole) * part)
+    assert exported("B07") == text
+    sound("B07")
+    assert figures(store("".join(whole[: int(len(whole) * part)])))[3] == 0
+
+
+def test_a_file_cut_off_within_a_line(lines: Lines) -> None:
+    text = written(simulated(seed=6, shoes=1))
+    first = store(text[:4001])
+    assert len(first.refusals) == 1
+    assert first.refused == 1
+    report = store(text)
+    assert not report.refusals
+    assert exported("B07") == text
+
+
+def test_a_live_table_takes_a_file_that_goes_on(lines: Lines) -> None:
+    start = [*lines.open(), *lines.hand(1), *lines.hand(2, "P1:9c B1:2s", closed=False)]
+    record_many(start, actor="somchai")
+    report = store([*start, lines.line("card", 2, to="P2", card="Kd"), *lines.hand(3)])
+    assert figures(report) == (2, 1, 0, 8)
+    sound("B07")
+    assert Hand.objects.get(number=2).has_findings  # left incomplete
+
+
+# What is refused.
+
+
+def test_a_bad_line_refuses_its_hand_and_no_other(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2), *lines.hand(3), lines.close()]
+    text[12]["card"] = "1x"
+    report = store(text)
+    assert figures(report) == (2, 0, 1, 18)
+    assert [str(refusal) for refusal in report.refusals] == [
+        "line 13: card: '1x' is not a card [B07 shoe 1 hand 2 is not stored]"
+    ]
+    assert sorted(Hand.objects.values_list("number", flat=True)) == [1, 3]
+    sound("B07")
+
+
+def test_an_impossible_line_refuses_its_hand_even_if_it_comes_late(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2)]
+    text.append(lines.line("moved", 1, from_="P3", to="B3"))
+    text += [*lines.hand(3), lines.close(), *lines.open(), *lines.hand(1)]
+    report = store(text)
+    assert figures(report) == (3, 0, 1, 3 + 7 + 7 + 1 + 3 + 7)
+    assert [refusal.number for refusal in report.refusals] == [18]
+    assert sorted(Hand.objects.values_list("shoe__number", "number")) == [(1, 2), (1, 3), (2, 1)]
+    sound("B07")
+
+
+def test_what_is_stored_otherwise_is_refused(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2), *lines.hand(3)]
+    store(text)
+    other = [dict(line) for line in text]
+    other[12] = {**other[12], "card": "9d"}
+    report = store([*other, *lines.hand(4)])
+    assert figures(report) == (1, 2, 1, 7)
+    assert [str(refusal) for refusal in report.refusals] == [
+        "line 13: event: position 13 of the log has this hand otherwise [B07 shoe 1 hand 2 is not stored]"
+    ]
+    sound("B07")
+
+
+def test_another_shoe_of_the_same_number_is_refused_whole(lines: Lines) -> None:
+    store([*lines.open(), *lines.hand(1)])
+    lines.shoe = 0
+    report = store([*lines.open(), *lines.hand(1), *lines.hand(2)])
+    assert figures(report) == (0, 0, 2, 0)
+    assert [refusal.number for refusal in report.refusals] == [1]
+    assert TableEvent.objects.count() == 10
+
+
+def test_a_shoe_that_comes_too_late_is_refused(lines: Lines) -> None:
+    lines.shoe = 1
+    store([*lines.open(), *lines.hand(1)])
+    lines.shoe = 0
+    report = store([*lines.open(), *lines.hand(1)])
+    assert figures(report) == (0, 0, 1, 0)
+    assert report.refusals[0].error.code == "shoe-behind"
+    sound("B07")
+
+
+def test_a_key_that_is_taken_refuses_the_hand(lines: Lines) -> None:
+    opening = [*lines.open(), lines.line("exposed", when="burn", key="k1")]
+    record_many(opening, actor="somchai")
+    text = lines.hand(1)
+    text[2]["key"] = "k1"
+    report = store([*opening[:3], *text, *lines.hand(2)])
+    assert figures(report) == (1, 0, 1, 7)
+    assert report.refusals[0].error.code == "key-stored"
+    sound("B07")
+
+
+def test_an_earlier_time_than_the_log_is_refused(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2)]
+    lines.at = lines.at.replace(hour=22)
+    record_many([*text[:3], lines.line("exposed", when="start")], actor="somchai")
+    report = store(text)
+    assert figures(report) == (0, 0, 2, 0)
+    assert report.refusals[0].error.code == "at-earlier"
+
+
+def test_positions_in_amendments_are_moved_along(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2, "P1:9c B1:2s P2:Kd B2:3c")]
+    text[5]["card"] = "1x"
+    text.append(lines.line("amended", 2, seq=13, entry={**text[12], "card": "8c"}, reason="mistyped"))
+    report = store(text)
+    assert figures(report) == (1, 0, 1, 3 + 8)
+    stored = TableEvent.objects.get(name="amended").parse()
+    assert isinstance(stored, Amended)
+    assert stored.seq == 6
+    assert Hand.objects.get().audit["dealt"]["P"] == ["8c", "Kd"]
+    sound("B07")
+    assert figures(store(text)) == (0, 1, 1, 0)
+
+
+def test_a_table_that_is_not_there(table: MakeTable) -> None:
+    table("B07")
+    text = written(simulated("X01", seed=2, shoes=2)) + written(simulated("B07", seed=2, shoes=1))
+    report = store(text)
+    assert [refusal.error.code for refusal in report.refusals] == ["unknown-table", "unknown-table"]
+    assert (report.stored, report.refused) == (12, 24)
+    made = store(text, create_tables=True)
+    assert figures(made)[:3] == (24, 12, 0)
+    assert Table.objects.get(code="X01").ruleset == "insurance"
+    Venue.objects.create(code="LAKE", name="Lake House")
+    with pytest.raises(NoVenueError):
+        store(text, create_tables=True)
+
+
+def test_the_same_key_twice_in_a_file_counts_once(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1)]
+    text[5]["key"] = "k1"
+    report = store([*text[:6], text[5], *text[6:]])
+    assert not report.refusals
+    assert TableEvent.objects.count() == len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "{}\n", "nonsense\n", "\x00\n", '{"event":"card","table":"B07"}\n', "[" * 99999]
+)
+def test_nonsense_is_refused_by_line(lines: Lines, text: str) -> None:
+    report = store(text)
+    assert figures(report) == (0, 0, 0, 0)
+    assert len(report.refusals) == (1 if text.strip("\n") else 0)
+
+
+# The commands.
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = 0
+        try:
+            call_command(*arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_the_commands(
+    lines: Lines, tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = written(simulated(seed=1, shoes=1, hands=3)).splitlines(True)
+    last = len(whole)
+    file = tmp_path / "log.jsonl"
+    file.write_text("".join([*whole[:-1], "nonsense\n", whole[-1]]))
+    code, out, err = run("import_log", str(file))
+    assert code == 2
+    assert f"line {last}: event: this is not a JSON object" in err
+    assert "3 hands read: 2 stored, 0 skipped (stored before), 1 refused" in out
+    assert f"refused because of line {last}" in out
+    file.write_text("".join(whole))
+    code, out, err = run("import_log", str(file))
+    assert (code, err) == (0, "")
+    assert out.startswith("3 hands read: 1 stored, 2 skipped (stored before), 0 refused; ")
+    target = tmp_path / "again.jsonl"
+    code, out, err = run("export_log", "B07", "--output", str(target))
+    assert (code, out) == (0, "")
+    assert sorted(target.read_text().splitlines()) == sorted(file.read_text().splitlines())
+    assert run("export_log", "B07")[1] == target.read_text()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(target.read_bytes())))
+    code, out, _ = run("import_log", "-")
+    assert (code, out) == (0, "3 hands read: 0 stored, 3 skipped (stored before), 0 refused; 0 events stored\n")
+
+
+def test_what_the_commands_cannot_find(lines: Lines, run: Callable[..., Any], tmp_path: Path) -> None:
+    for arguments in (
+        ("import_log", str(tmp_path / "nothing")),
+        ("import_log", "-", "--create-tables", "--venue", "X"),
+        ("export_log", "X99"),
+        ("export_log", "B07", "--output", str(tmp_path / "no" / "folder")),
+        ("rebuild", "X99"),
+        ("verify_log", "X99"),
+    ):
+        with pytest.raises(CommandError):
+            run(*arguments)
+
+
+def test_what_is_parsed_is_what_is_stored(lines: Lines) -> None:
+    """Spellings that mean the same are stored in one form."""
+    text = [*lines.open(), *lines.hand(1)]
+    text[1]["card"] = "10D"
+    text[2]["count"] = 10
+    store(text)
+    assert TableEvent.objects.get(seq=2).parse() == parse_event(text[1])
+    assert '"Td"' in TableEvent.objects.get(seq=2).payload
