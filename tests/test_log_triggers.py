@@ -27,7 +27,7 @@ def row(table: MakeTable) -> TableEvent:
     return TableEvent.objects.bulk_create([TableEvent(**values, **hashes)])[0]
 
 
-def refused(sql: str, *params: object) -> None:
+def refused(sql: str, *params: str | int) -> None:
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, params)
 

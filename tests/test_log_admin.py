@@ -1,0 +1,90 @@
+"""The admin is for master data; the log and what is made from it can only be looked at."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from dealing.log import record_many
+from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent, Venue
+from tests.conftest import MakeTable, People
+from tests.table_logs import Lines
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def boss(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("boss"))
+    return client
+
+
+@pytest.fixture
+def log(table: MakeTable) -> None:
+    table("B07")
+    lines = Lines()
+    record_many([*lines.open(), *lines.hand(1)], actor="somchai")
+
+
+@pytest.mark.parametrize("model", [TableEvent, Shoe, Hand])
+def test_nobody_changes_the_log_there(
+    boss: Client, log: None, model: type[TableEvent] | type[Shoe] | type[Hand]
+) -> None:
+    name = f"admin:dealing_{model._meta.model_name}"
+    row = model.objects.first()
+    assert row is not None
+    assert boss.get(reverse(f"{name}_changelist")).status_code == 200
+    page = boss.get(reverse(f"{name}_change", args=[row.pk]))
+    assert page.status_code == 200
+    assert b'name="_save"' not in page.content
+    before = list(model.objects.values())
+    assert boss.get(reverse(f"{name}_add")).status_code == 403
+    assert boss.post(reverse(f"{name}_add"), {}).status_code == 403
+    assert boss.post(reverse(f"{name}_change", args=[row.pk]), {"actor": "x"}).status_code == 403
+    assert boss.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+    boss.post(reverse(f"{name}_changelist"), {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
+    assert list(model.objects.values()) == before
+
+
+def test_master_data_is_kept_there(boss: Client, people: People) -> None:
+    house = {"code": "LAKE", "name": "Lake House", "time_zone": "Asia/Bangkok", "day_starts": 6}
+    boss.post(reverse("admin:dealing_venue_add"), house)
+    venue = Venue.objects.get(code="LAKE")
+    boss.post(
+        reverse("admin:dealing_table_add"),
+        {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, "is_active": "on"},
+    )
+    assert Table.objects.get(code="L01").venue == venue
+    user = User.objects.create_user("nok")
+    boss.post(reverse("admin:dealing_staffmember_add"), {"user": user.pk, "code": "N1", "venue": venue.pk})
+    assert StaffMember.objects.get(code="N1").user == user
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("code", "b 7"), ("ruleset", "nobody's"), ("decks", 0)],
+)
+def test_bad_master_data_is_refused(boss: Client, venue: Venue, field: str, value: object) -> None:
+    data = {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, field: value}
+    page = boss.post(reverse("admin:dealing_table_add"), data)
+    assert page.status_code == 200
+    assert field in page.context["adminform"].form.errors
+    assert not Table.objects.exists()
+
+
+def test_a_house_needs_a_time_zone_that_is_one(boss: Client) -> None:
+    house = {"code": "LAKE", "name": "Lake House", "time_zone": "Mars/Olympus", "day_starts": 24}
+    page = boss.post(reverse("admin:dealing_venue_add"), house)
+    assert set(page.context["adminform"].form.errors) == {"time_zone", "day_starts"}
+
+
+def test_the_head_of_a_log_is_left_alone(boss: Client, log: None) -> None:
+    """A form shown before the last event was recorded writes only what was changed in it, and never the code."""
+    table = Table.objects.get()
+    data = {"code": "B99", "name": "By the door", "venue": table.venue_id, "ruleset": "standard", "decks": 8}
+    boss.post(reverse("admin:dealing_table_change", args=[table.pk]), {**data, "last_seq": 3})
+    after = Table.objects.get()
+    assert (after.name, after.ruleset, after.code) == ("By the door", "standard", "B07")
+    assert (after.last_seq, after.last_hash, after.last_at) == (table.last_seq, table.last_hash, table.last_at)
