@@ -13,16 +13,21 @@ decimals, as ``2026-11-30T13:00:00.123456+00:00``.
 from __future__ import annotations
 
 import datetime as dt
-import json
-from collections.abc import Callable
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-_encode: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+import msgspec
+
+_encode: Final = msgspec.json.Encoder().encode
 
 
 def row_hash(prev_hash: str, seq: int, payload: str, actor: str, recorded_at: dt.datetime) -> str:
     """The hash of one row, hanging on the hash of the row before. `recorded_at` is aware."""
-    moment = recorded_at.astimezone(dt.UTC).isoformat(timespec="microseconds")
-    content = _encode({"actor": actor, "payload": payload, "recorded_at": moment, "seq": seq})
-    return sha256(f"{prev_hash}\n{content}".encode()).hexdigest()
+    content = {"actor": actor, "payload": payload, "recorded_at": _moment(recorded_at), "seq": seq}
+    return sha256(b"%s\n%s" % (prev_hash.encode(), _encode(content))).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _moment(recorded_at: dt.datetime) -> str:
+    return recorded_at.astimezone(dt.UTC).isoformat(timespec="microseconds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -86,14 +87,21 @@ def test_a_row_is_the_line_and_hangs_on_the_row_before(lines: Lines) -> None:
 
 def test_the_hash_is_what_the_documentation_says() -> None:
     """Worked out by hand from the description in dealing/chain.py."""
-    import hashlib
-
     at = dt.datetime(2026, 11, 30, 20, 0, 0, 5, tzinfo=dt.timezone(dt.timedelta(hours=7)))
     content = (
         '{"actor":"สมชาย","payload":"{\\"event\\": \\"x\\"}","recorded_at":"2026-11-30T13:00:00.000005+00:00","seq":7}'
     )
     expected = hashlib.sha256(("ab" * 32 + "\n" + content).encode()).hexdigest()
     assert row_hash("ab" * 32, 7, '{"event": "x"}', "สมชาย", at) == expected
+
+
+def test_the_hashed_json_is_everybodys_json() -> None:
+    """Another program may recompute the chain: no JSON writer may differ on what is escaped, and how."""
+    at = dt.datetime(2026, 11, 30, 13, tzinfo=dt.UTC)
+    actor = "".join(map(chr, [*range(1, 0x250), 0x2028, 0x2029, 0xE01, 0xFFFF, 0x1F0A1]))
+    content = {"actor": actor, "payload": actor, "recorded_at": "2026-11-30T13:00:00.000000+00:00", "seq": 1}
+    text = "00\n" + json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    assert row_hash("00", 1, actor, actor, at) == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_the_projections_follow(dealt: Lines) -> None:

@@ -542,6 +542,7 @@ def _check(kind: type[Event], values: dict[str, Any]) -> None:
 _CHECKS: Final = frozenset({CardDealt, Moved, Discarded, Amended})
 
 _decode = msgspec.json.Decoder().decode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def parse_line(line: str | bytes) -> Event:
@@ -582,7 +583,7 @@ def event_as_dict(event: Event) -> dict[str, object]:
 
 def format_event(event: Event) -> str:
     """The canonical JSON line (without a line end) of an event."""
-    return json.dumps(event_as_dict(event), ensure_ascii=False)
+    return _encode(event_as_dict(event))
 
 
 def format_time(at: dt.datetime) -> str:
