@@ -194,7 +194,7 @@ class Writer:
                     if hand_row is None:
                         raise Hand.DoesNotExist(f"{shoe_row} names hand {shoe.hand}, which has no row: run rebuild")
                     hand = self._own_fold(hand_row)
-            self._fold = TableFold.resume(self.table.code, shoe, hand, self.table.last_at)
+            self._fold = TableFold.resume(self.table.code, shoe, hand)
         return self._fold
 
     def shoe(self, number: int) -> Shoe:

@@ -37,7 +37,6 @@ def state(fold: TableFold) -> Any:
     """Everything an outsider can see of a table fold."""
     shoe, hand = fold.shoe, fold.hand
     return (
-        fold.last_at,
         shoe and (json.dumps(shoe.to_json()), shoe.audit()),
         hand and (hand.audit().as_dict(), hand.context.to_json(), list(hand.counts), hand.audit().paid),
     )
@@ -373,7 +372,7 @@ def test_going_on_from_stored_state_after_any_event() -> None:
         if stored.hand is not None:
             context = HandContext.from_json(json.loads(json.dumps(stored.hand.context.to_json())))
             hand = HandFold.of(context, stored.hand.trail)
-        stored = TableFold.resume(TABLE, shoe, hand, stored.last_at)
+        stored = TableFold.resume(TABLE, shoe, hand)
         assert state(stored) == state(straight)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ from dealing.rules.bets import amount_text
 from dealing.rules.findings import DISCRETION, RULINGS, State
 from dealing.rules.insurance import InsuranceDue
 from dealing.rules.tableau import PLACES, Layout, Place, Winner
+
+Places = Mapping[Place, tuple[str, ...]]
 
 
 class Finding(NamedTuple):
@@ -77,11 +79,35 @@ class Result(NamedTuple):
         return self._asdict()
 
 
-class Felt(NamedTuple):
-    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand."""
+class Felt:
+    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand.
 
-    places: Mapping[Place, tuple[str, ...]]
-    extra: tuple[str, ...]
+    ``places`` may be given as a function, which is asked once, when somebody looks: most hands are never looked at.
+    """
+
+    __slots__ = ("_places", "extra")
+
+    def __init__(self, places: Places | Callable[[], Places], extra: tuple[str, ...] = ()) -> None:
+        self._places = places
+        self.extra = extra
+
+    @property
+    def places(self) -> Places:
+        """The cards by place, as the log writes them; a card not yet known is ``??``."""
+        if callable(self._places):
+            self._places = self._places()
+        return self._places
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Felt):
+            return NotImplemented
+        return self.places == other.places and self.extra == other.extra
+
+    def __hash__(self) -> int:
+        return hash((tuple(sorted(self.places.items())), self.extra))
+
+    def __repr__(self) -> str:
+        return f"Felt({self.places}, {self.extra})"
 
     def side(self, letter: str) -> list[str]:
         """The cards of ``P`` or ``B``, in the order of their places."""

@@ -11,7 +11,7 @@ leads out of the clean situations makes the fold take the hand's steps again in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
@@ -825,17 +825,18 @@ class _Clean:
     learned.
     """
 
-    __slots__ = ("after", "closed", "layout")
+    __slots__ = ("after", "closed", "layout", "result", "status")
 
     def __init__(self, layout: Layout, closed: bool) -> None:
         self.layout = layout
         self.closed = closed
+        self.status = "closed" if closed else "open"
+        self.result = _result(layout) if layout.due is None else None
         self.after: dict[object, _Clean | None] = {}
 
 
 _START: Final = _Clean(EMPTY, False)
 _CLEAN: Final[dict[_CleanKey, _Clean]] = {(None, EMPTY, None, False): _START}
-_UNLEARNED: Final = _Clean(EMPTY, False)
 
 
 class HandFold:
@@ -845,14 +846,18 @@ class HandFold:
     any time. ``memo=False`` takes every step in full, for tests that compare the two.
     """
 
-    __slots__ = ("_clean", "_state", "context", "counts", "spoiled", "trail")
+    __slots__ = ("_clean", "_state", "context", "counts", "number", "shoe", "spoiled", "trail")
 
-    def __init__(self, context: HandContext, memo: bool = True) -> None:
+    def __init__(self, context: HandContext, memo: bool = True, counts: list[int] | None = None) -> None:
         self.context = context
-        #: How often each card was seen in the shoe, this hand included.
-        self.counts = context.counts.copy()
+        self.shoe = context.shoe
+        #: The hand's number in its shoe.
+        self.number = context.hand
+        #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given.
+        self.counts = context.counts.copy() if counts is None else counts
         #: A line of the hand could not be read: it is not judged.
         self.spoiled = False
+        #: The events that were taken.
         self.trail: list[tuple[int, Event]] = []
         self._clean: _Clean | None = _START if memo and not context.after_last else None
         self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
@@ -870,29 +875,42 @@ class HandFold:
             fold.leave(left)
         return fold
 
-    @property
-    def number(self) -> int:
-        """The hand's number in its shoe."""
-        return self.context.hand
-
     def step(self, seq: int, event: Event) -> None:
         """Take the next event. Raises :class:`EventRefused` and leaves the fold as it was."""
         clean = self._clean
         if clean is not None and event.token is not None:
-            following = clean.after.get(event.token, _UNLEARNED)
-            if following is _UNLEARNED:
-                following = self._learn(clean, seq, event)
-            if following is not None:
-                if type(event) is CardDealt:
-                    index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
-                    if self.counts[index] >= self.context.decks:
-                        self._step_in_full(seq, event)
-                        return
-                    self.counts[index] += 1
-                self._clean = following
-                self.trail.append((seq, event))
+            if event.token not in clean.after:
+                self._learn(clean, seq, event)
+            if self.take(iter(((seq, event),))) is None:
                 return
         self._step_in_full(seq, event)
+
+    def take(self, events: Iterator[tuple[int, Event]]) -> tuple[int, Event] | None:
+        """Take events of this hand for as long as they lead from one known clean situation to the next.
+
+        Returns the first event that does not, and was not taken; None where there is no such event.
+        """
+        clean = self._clean
+        if clean is None:
+            return next(events, None)
+        shoe, number, counts, decks, keep = self.shoe, self.number, self.counts, self.context.decks, self.trail.append
+        for item in events:
+            event = item[1]
+            following = clean.after.get(event.token)
+            if following is None or event.hand != number or event.shoe != shoe:
+                break
+            if type(event) is CardDealt:
+                index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
+                if counts[index] >= decks:
+                    break
+                counts[index] += 1
+            keep(item)
+            clean = following
+        else:
+            self._clean = clean
+            return None
+        self._clean = clean
+        return item
 
     def _step_in_full(self, seq: int, event: Event) -> None:
         if self.spoiled:
@@ -907,19 +925,22 @@ class HandFold:
 
     def _in_full(self) -> _HandState:
         """The state in full, from the hand's own events."""
-        self.counts[:] = self.context.counts
+        if self.context.left is None:
+            self.counts[:] = self.context.counts
+        else:  # the shoe's list has gone on to later hands
+            self.counts = self.context.counts.copy()
         state = _HandState(self.context, self.counts)
         for seq, event in self.trail:
             state.step(seq, event)
         return state
 
-    def _learn(self, clean: _Clean, seq: int, event: Event) -> _Clean | None:
+    def _learn(self, clean: _Clean, seq: int, event: Event) -> None:
         """Take the step in full once, and remember where it leads if that is a clean situation again."""
         state = _HandState(self.context, self.context.counts.copy())
         for before in self.trail:
             state.step(*before)
         if type(event) is CardDealt and event.card is not None and state.counts[event.card.index] >= self.context.decks:
-            return None  # the shoe holds no such card any more: true of this hand, not of the situation
+            return  # the shoe holds no such card any more: true of this hand, not of the situation
         try:
             state.step(seq, event)
             key = state.clean_key()
@@ -931,7 +952,6 @@ class HandFold:
             if following is None:
                 _CLEAN[key] = following = _Clean(key[1], key[3])
         clean.after[event.token] = following
-        return following
 
     def leave(self, seq: int) -> None:
         """The table went on, with the event at ``seq``, to the next hand or closed the shoe."""
@@ -968,13 +988,13 @@ class HandFold:
         """True until the hand is closed or void."""
         if self._state is not None:
             return self._state.closed is None and self._state.void is None
-        return not cast(_Clean, self._clean).closed
+        return self._clean is not None and not self._clean.closed
 
     def audit(self) -> HandAudit:
         """What the rules say of the hand as the log leaves it."""
-        if self._state is None:
-            return self._clean_audit(cast(_Clean, self._clean))
-        audit = self._state.audit()
+        if self._clean is not None:
+            return self._clean_audit(self._clean)
+        audit = cast(_HandState, self._state).audit()
         if self.spoiled:
             return audit._replace(
                 status="unreadable",
@@ -988,22 +1008,23 @@ class HandFold:
         return audit
 
     def _clean_audit(self, clean: _Clean) -> HandAudit:
-        layout = clean.layout
-        felt = Felt({e.to: (cast(Card, e.card).text,) for _, e in self.trail if type(e) is CardDealt}, ())
-        context = self.context
+        context, layout, trail = self.context, clean.layout, self.trail
+        upto = len(trail)
+        felt = Felt(lambda: {e.to: (str(e.card),) for _, e in trail[:upto] if type(e) is CardDealt})
+        insurance = context.ruleset.insurance
         return HandAudit(
             context.table,
             context.shoe,
             context.hand,
-            "closed" if clean.closed else "open",
+            clean.status,
             felt,
             felt,
             layout.due,
             layout,
-            _result(layout) if layout.due is None else None,
+            clean.result,
             (),
             None,
             (),
             {},
-            insurance_due(context.ruleset.insurance, layout) if context.ruleset.insurance else None,
+            insurance_due(insurance, layout) if insurance else None,
         )

@@ -6,7 +6,6 @@ come to the same. Positions (``seq``) count the events of the table from 1.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
@@ -21,6 +20,7 @@ from dealing.rules.events import (
     CutCard,
     Dropped,
     Event,
+    EventError,
     Exposed,
     ShoeClosed,
     ShoeOpened,
@@ -251,7 +251,7 @@ class TableFold:
     hand in full. ``ruleset`` judges by that one whatever the log names.
     """
 
-    __slots__ = ("hand", "last_at", "memo", "ruleset", "shoe", "table")
+    __slots__ = ("hand", "memo", "ruleset", "shoe", "table")
 
     def __init__(self, table: str, memo: bool = True, ruleset: Ruleset | None = None) -> None:
         self.table = table
@@ -259,15 +259,12 @@ class TableFold:
         self.ruleset = ruleset
         self.shoe: ShoeFold | None = None
         self.hand: HandFold | None = None
-        self.last_at: dt.datetime | None = None
 
     @classmethod
-    def resume(
-        cls, table: str, shoe: ShoeFold | None, hand: HandFold | None, last_at: dt.datetime | None = None
-    ) -> TableFold:
+    def resume(cls, table: str, shoe: ShoeFold | None, hand: HandFold | None) -> TableFold:
         """Go on from a stored shoe and hand. The hand's counts are the shoe's from here on."""
         fold = cls(table)
-        fold.shoe, fold.hand, fold.last_at = shoe, hand, last_at
+        fold.shoe, fold.hand = shoe, hand
         if shoe is not None and hand is not None:
             shoe.counts = hand.counts
         return fold
@@ -279,27 +276,37 @@ class TableFold:
         names is unknown; the fold is then as it was. Times are not compared here: see ``dealing.log`` and
         ``dealing.logfile``, which see the lines as they were written.
         """
-        number = event.hand
-        shoe = self.shoe
+        number, hand, shoe = event.hand, self.hand, self.shoe
         if number is None:
-            left = self._shoe_event(seq, event)
-        elif shoe is None or event.shoe != shoe.number:
+            return self._shoe_event(seq, event)
+        if shoe is None or event.shoe != shoe.number:
             raise self._no_shoe(event)
+        if type(event) is CutCard and shoe.last_hand is not None:
+            raise EventRefused("event", "cut-card-out")
+        left = _NOTHING
+        if hand is not None and hand.number == number:
+            hand.step(seq, event)
         else:
-            hand = self.hand
-            if hand is not None and hand.context.hand == number:
-                if shoe.closed is not None and type(event) not in LATE:
-                    raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
-                if type(event) is CutCard and shoe.last_hand is not None:
-                    raise EventRefused("event", "cut-card-out")
-                hand.step(seq, event)
-                left = _NOTHING
-            else:
-                left = self._begin(seq, event, shoe, number)
-            if type(event) is CutCard:
-                shoe.last_hand = number
-        self.last_at = event.at
+            left = self._begin(seq, event, shoe, number)
+        if type(event) is CutCard:
+            shoe.last_hand = number
         return left
+
+    def steps(self, events: Iterable[tuple[int, Event]]) -> Iterator[HandFold | ShoeFold]:
+        """:meth:`step` for many events: yields what the table leaves, as it leaves it.
+
+        Raises as :meth:`step` does, with ``at_seq`` set to the position of the event at fault.
+        """
+        rest = iter(events)
+        while True:
+            item = self.hand.take(rest) if self.hand is not None else next(rest, None)
+            if item is None:
+                return
+            try:
+                left = self.step(*item)
+            except EventError as error:
+                raise _at(item[0], error) from None
+            yield from left
 
     def _no_shoe(self, event: Event) -> EventRefused:
         if self.shoe is not None and event.shoe < self.shoe.number:
@@ -311,15 +318,12 @@ class TableFold:
             raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
         if number <= shoe.hand:
             raise EventRefused("hand", "hand-behind", hand=number, last=shoe.hand)
-        if type(event) is CutCard and shoe.last_hand is not None:
-            raise EventRefused("event", "cut-card-out")
-        hand = HandFold(shoe.context(number), self.memo)
+        hand = HandFold(shoe.context(number), self.memo, shoe.counts)
         if shoe.spoiled:
             hand.spoil()
         hand.step(seq, event)
         left = self._leave(seq)
         shoe.begin_hand(seq, number)
-        shoe.counts = hand.counts
         self.hand = hand
         return left
 
@@ -376,11 +380,10 @@ class TableFold:
         if self.hand is not None and self.hand.context.hand == hand:
             self.hand.spoil()
         elif hand > current.hand:
-            fold = HandFold(current.context(hand), self.memo)
+            fold = HandFold(current.context(hand), self.memo, current.counts)
             fold.spoil()
             left = (*left, *self._leave(seq))
             current.begin_hand(seq, hand)
-            current.counts = fold.counts
             self.hand = fold
         return left
 
@@ -449,12 +452,7 @@ def replay(table: str, events: Iterable[tuple[int, Event]], memo: bool = True) -
     """
     log = effective(events)
     fold = TableFold(table, memo)
-    for seq, event in log.events:
-        try:
-            left = fold.step(seq, event)
-        except EventRefused as error:
-            raise _at(seq, error) from None
-        yield from _with_late(left, log.late)
+    yield from _with_late(fold.steps(log.events), log.late)
     rest: list[HandFold | ShoeFold] = [] if fold.hand is None else [fold.hand]
     if fold.shoe is not None and fold.shoe.closed is None:
         rest.append(fold.shoe)
@@ -471,12 +469,12 @@ def _with_late(
             for seq, event in late.pop((fold.context.shoe, fold.context.hand), ()):
                 try:
                     fold.step(seq, event)
-                except EventRefused as error:
+                except EventError as error:
                     raise _at(seq, error) from None
         yield fold
 
 
-def _at(seq: int, error: EventRefused) -> EventRefused:
+def _at(seq: int, error: EventError) -> EventError:
     error.at_seq = seq
     return error
 
