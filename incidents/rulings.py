@@ -297,7 +297,7 @@ class _Ahead:
         return any(isinstance(event, Voided) and event.scope == scope for _, event in self.fold.trail)
 
     def _burn_overdrawn(self) -> None:
-        """Discard the cards beyond the hand, but not one that the rules keep for the next hand (face down, INC-extra)."""
+        """Discard the cards beyond the hand, but for one that the rules keep for the next (face down, INC-extra)."""
         to_burn = {
             f.seq[0] for f in self.fold.audit().findings if f.code == "card-overdrawn" and BURN_CARD in f.options
         }

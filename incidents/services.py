@@ -212,6 +212,8 @@ def check_decision(
             ngettext("Use at most %(limit)d character.", "Use at most %(limit)d characters.", limit) % {"limit": limit},
             "too-long",
         )
+    if "\x00" in reason:  # PostgreSQL keeps no such character
+        refuse("reason", _("This holds a character that cannot be stored."), "not-storable")
     if chosen and not errors and not reason.strip() and (left := case.departures(chosen)):
         refuse(
             "reason",
@@ -226,24 +228,16 @@ def check_decision(
 
 def _carry_out(case: Case, user: User, chosen: Sequence[str], reason: str) -> list[int]:
     """Append the events of the decision; their positions in the log."""
-    ahead = case.look_ahead(chosen, reason)
-    member = getattr(user, "staff_member", None)
     incident = case.incident
-    lines = [
-        {
-            "table": incident.table.code,
-            "shoe": incident.shoe_number,
-            **line,
-            **({} if member is None else {"by": member.code}),
-        }
-        for line in ahead.events
-    ]
+    common = {"table": incident.table.code, "shoe": incident.shoe_number}
+    member = getattr(user, "staff_member", None)
+    by = {} if member is None else {"by": member.code}
     try:
+        lines = [{**common, **line, **by} for line in case.look_ahead(chosen, reason).events]
         return [recorded.row.seq for recorded in record_many(lines, actor=user.get_username())]
     except EventError as error:
-        raise ValidationError(
-            {NON_FIELD_ERRORS: [_("The table's log does not take this: %(why)s") % {"why": explain(error)}]}
-        ) from error
+        message = _("The table's log does not take this: %(why)s") % {"why": explain(error)}
+        raise ValidationError({NON_FIELD_ERRORS: [ValidationError(message, code="refused")]}) from error
 
 
 def _snapshot(case: Case) -> list[dict[str, Any]]:

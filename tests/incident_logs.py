@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 
-from dealing.log import hand_fold, record
+from dealing.log import hand_fold, record, record_many
 from dealing.models import Hand, Table, TableEvent
-from dealing.rules.events import Event
-from dealing.rules.judge import HandAudit
+from dealing.rules.audit import HandAudit
+from dealing.rules.events import Event, event_as_dict
 from incidents.models import Decision, Incident
 from incidents.services import do_decide_incident
-from tests.conftest import MakeTable, People
+from tests.conftest import People
 from tests.rules_logs import log
 
 RECORDER = "somchai"
@@ -22,67 +20,58 @@ RECORDER = "somchai"
 
 @dataclass
 class House:
-    """A table with its log, and the people around it."""
+    """Table B07 with its log, and the people around it."""
 
     table: Table
     people: People
-    ruleset: str
+    said: list[str] = field(default_factory=list)
 
-    def record(self, text: str, prelude: bool = True, actor: str = RECORDER) -> list[TableEvent]:
-        """Record the tokens, one transaction each, going on from the table's last event."""
-        self.table.refresh_from_db()
-        start = self.table.last_seq
-        # Padding keeps the shorthand's numbers those of the log, so that `fix:9` means position 9.
-        padding = "open " * start
-        events, _ = log(f"hand:99 {padding} hand:1 {text}" if start else text, self.ruleset, prelude and not start)
-        return [record(event, actor=actor).row for event in self._mine(events[start:])]
+    def record(
+        self, text: str, prelude: bool = True, actor: str = RECORDER, together: bool = False
+    ) -> list[TableEvent]:
+        """Record the tokens, a transaction each (or all `together`), going on from what was recorded so before."""
+        done = len(self._lines(prelude)) if self.said else 0
+        self.said.append(text)
+        lines = self._lines(prelude)[done:]
+        if together:
+            return [recorded.row for recorded in record_many(lines, actor=actor)]
+        return [record(line, actor=actor).row for line in lines]
 
-    def _mine(self, events: list[tuple[int, Event]]) -> Iterator[Event]:
-        for _, event in events:
-            yield event
+    def _lines(self, prelude: bool) -> list[dict[str, object]]:
+        # Without a time, so that the table's own clock stamps them: decisions are stamped so too.
+        events, _ = log(" ".join(self.said), self.table.ruleset, prelude)
+        return [{key: value for key, value in event_as_dict(event).items() if key != "at"} for _, event in events]
 
     def incident(self, hand: int | None = 1) -> Incident:
-        return Incident.objects.get(table=self.table, hand_number=hand)
+        """The incident of a hand of the first shoe, or of the shoe."""
+        return Incident.objects.select_related("table__venue").get(table=self.table, shoe_number=1, hand_number=hand)
 
     def manager(self, name: str = "nok") -> User:
+        """A manager who recorded nothing."""
         return self.people("manager", name)
 
-    def decide(self, *actions: str, reason: str = "", hand: int | None = 1, by: User | None = None) -> Decision:
-        return do_decide_incident(self.incident(hand), by or self.manager(), actions, reason)
+    def decide(self, *actions: str, reason: str = "", hand: int | None = 1, by: str = "nok") -> Decision:
+        """Decide the incident of a hand."""
+        return do_decide_incident(self.incident(hand), self.manager(by), actions, reason)
 
     def audit(self, hand: int = 1) -> HandAudit:
-        """The judge's answer from the log; the projection says the same."""
-        row = Hand.objects.get(shoe__table=self.table, number=hand)
+        """The judge's answer from the log; the projection has to say the same."""
+        row = Hand.objects.select_related("shoe").get(shoe__table=self.table, shoe__number=1, number=hand)
         audit = hand_fold(row).audit()
         assert row.audit == audit.as_dict()
         return audit
 
     def lines(self, decision: Decision) -> list[str]:
-        """The events that a decision appended, in the order of the log, as `moved B3>P3`."""
+        """The events that a decision appended, in the order of the log, as `moved B3 P3`."""
         rows = TableEvent.objects.filter(table=self.table, seq__in=decision.events).order_by("seq")
-        return [_short(row.parse()) for row in rows]
+        return [said(row.parse()) for row in rows]
 
 
-def _short(event: Event) -> str:
-    for attributes in (
-        ("source", "to"),
-        ("seat", "bet", "amount"),
-        ("winner",),
-        ("scope",),
-        ("place", "extra"),
-        ("reason",),
-    ):
-        values = [getattr(event, name) for name in attributes if getattr(event, name, None) not in (None, False)]
+def said(event: Event) -> str:
+    """An event in short, as the shorthand's words."""
+    told = (("source", "to"), ("seat", "bet", "amount"), ("winner",), ("scope",), ("place",), ("reason",))
+    for attributes in told:
+        values = [str(getattr(event, name)) for name in attributes if getattr(event, name, None) is not None]
         if values:
-            return f"{event.name} {'>'.join(map(str, values))}"
+            return " ".join([event.name, *values])
     return event.name
-
-
-class MakeHouse:
-    """`house("insurance")`: a table of that ruleset."""
-
-    def __init__(self, table: MakeTable, people: People) -> None:
-        self._table, self._people, self._numbers = table, people, count(7)
-
-    def __call__(self, ruleset: str = "commission") -> House:
-        return House(self._table("B07", ruleset=ruleset), self._people, ruleset)

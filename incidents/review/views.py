@@ -13,7 +13,8 @@ from django.db.models import Case as When_
 from django.db.models import IntegerField, Q, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
+from django.utils import timezone
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -93,6 +94,17 @@ class QueueRow:
     titles: list[str]
     headline: str
     decision: Decision | None
+
+    @property
+    def age(self) -> str:
+        """How long ago it was raised, in the largest unit that fits."""
+        minutes = max(0, int((timezone.now() - self.incident.opened_at).total_seconds() // 60))
+        if minutes < 60:
+            return ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
+        if minutes < 48 * 60:
+            return ngettext("%(n)d hour ago", "%(n)d hours ago", minutes // 60) % {"n": minutes // 60}
+        days = minutes // (24 * 60)
+        return ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
 
     @property
     def more(self) -> int:

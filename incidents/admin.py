@@ -1,0 +1,64 @@
+"""Incidents in the admin: to be read, never to be changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from .models import Decision, Incident, IncidentFinding
+
+
+class ReadOnly:
+    """Nobody adds, changes or deletes here, whoever it is: incidents follow the log, decisions are kept."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never."""
+        return False
+
+
+class FindingInline(ReadOnly, admin.TabularInline):
+    """The findings of an incident."""
+
+    model = IncidentFinding
+    fields = ("code", "seq", "cards", "rules", "ruling", "mandatory", "state", "closed_by_rule")
+    extra = 0
+
+
+class DecisionInline(ReadOnly, admin.TabularInline):
+    """The decisions on an incident."""
+
+    model = Decision
+    fields = ("number", "actions", "reason", "departs", "decided_by_name", "decided_at", "events")
+    extra = 0
+
+
+@admin.register(Incident)
+class IncidentAdmin(ReadOnly, admin.ModelAdmin):
+    """Incidents with their findings and decisions."""
+
+    list_display = ("__str__", "status", "ruleset", "opened_at")
+    list_filter = ("status", "table", "ruleset")
+    list_select_related = ("table",)
+    date_hierarchy = "opened_at"
+    inlines = (FindingInline, DecisionInline)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnly, admin.ModelAdmin):
+    """Decisions, the newest first."""
+
+    list_display = ("__str__", "actions", "departs", "decided_by_name", "decided_at")
+    list_filter = ("departs",)
+    list_select_related = ("incident__table",)
+    search_fields = ("reason", "decided_by_name")
+    ordering = ("-decided_at",)
