@@ -21,7 +21,7 @@ from dealing import rows
 from dealing.chain import row_hash
 from dealing.logfile import Line, LogFile
 from dealing.models import Shoe, Table, TableEvent, Venue
-from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe
+from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe, shoe_rows
 from dealing.rules.events import Amended, Event, EventError, ShoeOpened, format_event, format_time, parse_line
 from dealing.rules.hand import HandFold
 from dealing.rules.judge import EventRefused
@@ -361,11 +361,10 @@ class _Adding:
 
     def _stored_events(self, shoe: int) -> Iterator[Numbered]:
         if shoe in self.stored:
-            events = [(seq, payload) for seq, payload, _ in self.stored[shoe]]
-        else:
-            log = TableEvent.objects.filter(table=self.table, shoe_number=shoe).order_by("seq")
-            events = list(log.values_list("seq", "payload")) if self.table.last_seq else []
-        return ((seq, parse_line(payload)) for seq, payload in events)
+            return ((seq, parse_line(payload)) for seq, payload, _ in self.stored[shoe])
+        if self.newest is not None and shoe <= self.newest.number:
+            return iter(shoe_rows(self.table, shoe))
+        return iter(())
 
     def _following(self, shoe: int, opened: dict[int, int]) -> int | None:
         """Position of the event that opened the shoe after this one."""

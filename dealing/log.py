@@ -46,7 +46,7 @@ from dealing.signals import event_recorded
 LOG_MESSAGES: Final[dict[str, str]] = {
     "no-such-table": "there is no table {value}",
     "other-table": "is {value}, and the events before it are of table {table}",
-    "key-used": "{value} is the key of another event, at position {seq}",
+    "key-stored": "{value} is the key of another event, at position {seq}",
     "at-earlier": "is before the table's last event, which was at {last}",
     "table-moved-on": "the table's log is at position {seq} by now, not at {expected}",
 }
@@ -244,7 +244,7 @@ class Writer:
         if known is not None:
             before = msgspec.structs.replace(event, at=known.parse().at) if stamp else event
             if format_event(before) != known.payload:
-                raise LogError("key", "key-used", value=event.key, seq=known.seq)
+                raise LogError("key", "key-stored", value=event.key, seq=known.seq)
             return known, True
         if expected_seq is not None and expected_seq != self.table.last_seq:
             raise Conflict(self.table.last_seq, expected_seq)

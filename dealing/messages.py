@@ -107,11 +107,17 @@ TEMPLATES: Final[dict[str, Promise]] = {
     # what the log refuses
     "no-such-table": _("there is no table {value}"),
     "other-table": _("is {value}, and the events before it are of table {table}"),
-    "key-used": _("{value} is the key of another event, at position {seq}"),
+    "key-stored": _("{value} is the key of another event, at position {seq}"),
     "at-earlier": _("is before the table's last event, which was at {last}"),
     "table-moved-on": _(
         "somebody else has recorded meanwhile: the table is at position {seq} by now, not at {expected}"
     ),
+    # what a file brings
+    "line-too-long": _("the line is longer than {limit} bytes"),
+    "key-used": _("{value} is the key of another event, on line {line}"),
+    "unknown-table": _("there is no table {value}; make it, or import with --create-tables"),
+    "stored-otherwise": _("position {seq} of the log has this hand otherwise"),
+    "shoe-stored-otherwise": _("position {seq} of the log has this shoe otherwise"),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import translation
 
-import dealing.log
+from dealing import importer, log, logfile
 from dealing.messages import KEYS, TEMPLATES, explain, reason
 from dealing.rules import events
 from dealing.rules.events import EventError
@@ -35,7 +35,7 @@ def test_a_code_has_a_template_with_the_same_parameters(code: str) -> None:
 
 
 def test_no_template_is_left_over() -> None:
-    assert {EventRefused, UnknownRuleset, dealing.log.Conflict} <= set(kinds())
+    assert {EventRefused, UnknownRuleset, log.Conflict, logfile.LineError, importer.ImportRefused} <= set(kinds())
     assert set(TEMPLATES) <= set(ALL)
 
 

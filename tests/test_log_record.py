@@ -209,7 +209,7 @@ def test_the_same_key_twice_changes_nothing(dealt: Lines, heard: list[dict[str, 
     assert (again.row, again.hand, again.shoe) == (first.row, first.hand, first.shoe)
     assert everything() == before
     assert not heard
-    refuse({**line, "card": "Qd"}, "key-used", "key")
+    refuse({**line, "card": "Qd"}, "key-stored", "key")
 
 
 def test_the_same_key_twice_in_one_go(dealt: Lines) -> None:
