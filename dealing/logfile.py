@@ -256,7 +256,7 @@ class LogFile:
             line = self._read(number, raw, where)._replace(position=position)
             entry = self._amendments.get((where, position))
             if entry is not None and line.event is not None and entry[2].seq < entry[1]:
-                if entry[2].entry is None:
+                if type(entry[2].entry) not in LATE:
                     continue
                 line = line._replace(event=entry[2].entry)
             if line.shoe is not None and line.hand is not None:

@@ -853,7 +853,8 @@ class HandFold:
         self.shoe = context.shoe
         #: The hand's number in its shoe.
         self.number = context.hand
-        #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given.
+        #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given. Empty once
+        #: the hand is left.
         self.counts = context.counts.copy() if counts is None else counts
         #: A line of the hand could not be read: it is not judged.
         self.spoiled = False
@@ -927,9 +928,8 @@ class HandFold:
         """The state in full, from the hand's own events."""
         if self.context.left is None:
             self.counts[:] = self.context.counts
-        else:  # the shoe's list has gone on to later hands
-            self.counts = self.context.counts.copy()
-        state = _HandState(self.context, self.counts)
+        counts = self.counts or self.context.counts.copy()
+        state = _HandState(self.context, counts)
         for seq, event in self.trail:
             state.step(seq, event)
         return state
@@ -957,11 +957,12 @@ class HandFold:
         """The table went on, with the event at ``seq``, to the next hand or closed the shoe."""
         if self.context.left is not None:
             return
+        self.context.left = seq
+        self.counts = []  # they are the next hand's now
         if not self.spoiled and not (self._clean is not None and self._clean.closed):
             if self._state is None:
                 self._state, self._clean = self._in_full(), None
             self._state.leave(self.trail[-1][0] if self.trail else seq)
-        self.context.left = seq
 
     def spoil(self) -> None:
         """A line of this hand cannot be read: from now on it is kept, not judged."""
