@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
 
@@ -20,7 +21,7 @@ RECORDER = "somchai"
 
 @dataclass
 class House:
-    """Table B07 with its log, and the people around it."""
+    """A table with its log, and the people around it."""
 
     table: Table
     people: People
@@ -37,10 +38,17 @@ class House:
             return [recorded.row for recorded in record_many(lines, actor=actor)]
         return [record(line, actor=actor).row for line in lines]
 
-    def _lines(self, prelude: bool) -> list[dict[str, object]]:
+    def _lines(self, prelude: bool) -> list[dict[str, Any]]:
         # Without a time, so that the table's own clock stamps them: decisions are stamped so too.
         events, _ = log(" ".join(self.said), self.table.ruleset, prelude)
-        return [{key: value for key, value in event_as_dict(event).items() if key != "at"} for _, event in events]
+        lines = []
+        for _, event in events:
+            line: dict[str, Any] = {**event_as_dict(event), "table": self.table.code}
+            del line["at"]
+            if "entry" in line:
+                line["entry"]["table"] = self.table.code
+            lines.append(line)
+        return lines
 
     def incident(self, hand: int | None = 1) -> Incident:
         """The incident of a hand of the first shoe, or of the shoe."""

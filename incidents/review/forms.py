@@ -58,6 +58,5 @@ class QueueForm(forms.Form):
 
     def value(self, name: str) -> str:
         """What was chosen; the default where nothing usable was."""
-        if not self.is_bound or not self.is_valid():
-            return self.OPEN if name == "status" else ""
-        return self.cleaned_data[name] or (self.OPEN if name == "status" else "")
+        chosen = self.cleaned_data.get(name, "") if self.is_valid() or self.is_bound else ""
+        return chosen or (self.OPEN if name == "status" else "")
