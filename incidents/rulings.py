@@ -19,7 +19,7 @@ from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, amount_text, settl
 from dealing.rules.cards import Card
 from dealing.rules.events import Called, Voided, parse_event
 from dealing.rules.findings import DISCRETION, RULINGS, SHOE_MEASURES
-from dealing.rules.hand import HandFold
+from dealing.rules.hand import HandContext, HandFold
 from dealing.rules.rulesets import Ruleset
 from dealing.rules.tableau import Layout
 
@@ -245,6 +245,25 @@ def look_ahead(actions: Collection[str], hand: HandFold | None, shoe: ShoeNow, r
         if action in actions and shoe.open:
             events.append({"event": "shoe_closed", "reason": CLOSES[action]})
     return Outlook(tuple(events), before, after)
+
+
+def to_take_back(actions: Collection[str], hand: HandFold, decided: Collection[int]) -> tuple[int, ...]:
+    """The `voided` lines of earlier decisions (`decided`: positions of their events) that these actions do away with.
+
+    A decision says all that is to be done: where it does not void any more, what an earlier one voided counts again.
+    """
+    kept = {"hand": {VOID_HAND}, "insurance": {VOID_HAND, VOID_INSURANCE}}
+    return tuple(
+        seq
+        for seq, event in hand.trail
+        if isinstance(event, Voided) and seq in decided and not kept[event.scope] & set(actions)
+    )
+
+
+def without(hand: HandFold, seqs: Collection[int]) -> HandFold:
+    """The hand as it would stand with these of its lines withdrawn."""
+    context = HandContext.from_json(hand.context.to_json())
+    return HandFold.of(context, [(seq, event) for seq, event in hand.trail if seq not in seqs])
 
 
 def _lines(actions: Collection[str], hand: HandFold, reason: str) -> list[dict[str, Any]]:

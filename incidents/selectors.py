@@ -107,13 +107,28 @@ class Case:
         """Names the state of things that a page shows; another value later means that the page is out of date."""
         return f"{self.incident.version}-{self.hand.last_seq if self.hand else 0}"
 
-    def obstacle(self, action: str, actions: Sequence[str] = ()) -> str | None:
-        """Why the action cannot be carried out now (a code of `rulings.obstacle`)."""
-        return rulings.obstacle(action, self.fold, self.shoe_now, actions)
+    def _taken_back(self, actions: Sequence[str]) -> tuple[int, ...]:
+        decided = {seq for decision in self.decisions for seq in decision.events}
+        return rulings.to_take_back(actions, self.fold, decided) if self.fold is not None and actions else ()
+
+    def _hand_for(self, actions: Sequence[str]) -> HandFold | None:
+        """The hand on which the actions would act: without what an earlier decision voided and this one does not."""
+        taken_back = self._taken_back(actions)
+        return rulings.without(self.fold, taken_back) if self.fold is not None and taken_back else self.fold
+
+    def obstacle(self, action: str, actions: Sequence[str]) -> str | None:
+        """Why the action cannot be carried out now, as one of these (a code of `rulings.obstacle`)."""
+        return rulings.obstacle(action, self._hand_for(actions), self.shoe_now, actions)
 
     def look_ahead(self, actions: Sequence[str], reason: str = "") -> rulings.Outlook:
         """What deciding so would do."""
-        return rulings.look_ahead(actions, self.fold, self.shoe_now, reason or self._because())
+        ahead = rulings.look_ahead(actions, self._hand_for(actions), self.shoe_now, reason or self._because())
+        if not (taken_back := self._taken_back(actions)) or self.fold is None:
+            return ahead
+        why = f"decision {len(self.decisions) + 1} supersedes decision {len(self.decisions)}"
+        hand = self.incident.hand_number
+        amendments = [{"event": "amended", "hand": hand, "seq": seq, "reason": reason or why} for seq in taken_back]
+        return rulings.Outlook((*amendments, *ahead.events), self.fold.audit(), ahead.after)
 
     def _because(self) -> str:
         """What a `voided` line says where the manager gave no reason: the rules that speak of voiding."""
@@ -123,8 +138,12 @@ class Case:
 
     def departures(self, actions: Sequence[str]) -> tuple[str, ...]:
         """The mandatory rulings that these actions do not follow."""
-        impossible = [action for action in self.recommendation.mandatory if self.obstacle(action, actions)]
-        return rulings.departures(actions, self.recommendation, impossible)
+        recommendation = self.recommendation
+        if self._taken_back(actions) and (hand := self._hand_for(actions)) is not None:
+            # Voiding had settled all findings; without it the open ones are open again.
+            recommendation = rulings.recommend(hand.audit().findings, measures_of(self.ruleset))
+        impossible = [action for action in recommendation.mandatory if self.obstacle(action, actions)]
+        return rulings.departures(actions, recommendation, impossible)
 
 
 def load_case(incident: Incident) -> Case:

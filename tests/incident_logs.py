@@ -77,7 +77,7 @@ class House:
 
 def said(event: Event) -> str:
     """An event in short, as the shorthand's words."""
-    told = (("source", "to"), ("seat", "bet", "amount"), ("winner",), ("scope",), ("place",), ("reason",))
+    told = (("seq",), ("source", "to"), ("seat", "bet", "amount"), ("winner",), ("scope",), ("place",), ("reason",))
     for attributes in told:
         values = [str(getattr(event, name)) for name in attributes if getattr(event, name, None) is not None]
         if values:

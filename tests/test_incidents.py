@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -621,8 +622,43 @@ def test_a_new_decision_supersedes_the_one_before(house: Any) -> None:
     assert Decision.objects.filter(pk=first.pk).values().get() == kept
     assert here.audit().status == "voided"
     assert here.incident().status == "decided"
-    third = here.decide("stand", reason="the hand stays void", by="nok")
-    assert (third.number, third.supersedes) == (3, second)
+    third = here.decide("void hand", reason="and so it stays", by="nok")
+    assert (third.number, third.supersedes, third.events) == (3, second, [])
+
+
+def test_a_new_decision_takes_back_what_the_one_before_voided(house: Any) -> None:
+    here = house()
+    here.record(
+        "open bet:1:player=100 bet:2:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:player "
+        "pay:1:player=100 end hand:2 open"
+    )
+    here.decide("void hand", reason="it seemed the right thing")
+    assert here.audit().status == "voided"
+    second = here.decide("correct", by="dao")
+    assert here.lines(second) == ["amended 18", "moved B3 P3", "moved P3 B3", "paid 2 banker 95.00"]
+    assert second.departs is False
+    audit = here.audit()
+    assert (audit.status, audit.result and audit.result.winner) == ("closed", "banker")
+    assert {key: total for key, total in audit.paid.items() if total} == {(2, "banker"): Decimal("95.00")}
+    assert here.incident().status == "decided"
+    assert TableEvent.objects.filter(name="voided").count() == 1, "nothing is taken out of the log"
+
+
+def test_without_the_void_the_rulings_are_open_again(house: Any) -> None:
+    here = house()
+    here.record(f"{BOTH_DRAW} B3:6h P3:5s end")
+    here.decide("void hand", reason="it seemed the right thing")
+    assert set(refused(lambda: here.decide("stand"))) == {"reason"}
+    third = here.decide("stand", reason="leave it as it lies")
+    assert third.departs is True
+    assert (here.audit().status, here.lines(third)) == ("closed", ["amended 13"])
+
+
+def test_what_the_table_voided_itself_is_not_taken_back(house: Any) -> None:
+    here = house()
+    here.record(f"{BOTH_DRAW} B3:6h void:hand")
+    assert codes(lambda: here.decide("correct")) == {"impossible"}
+    assert here.decide("void hand", reason="the table has done so").events == []
 
 
 def test_a_decision_supersedes_only_once(house: Any) -> None:

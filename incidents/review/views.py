@@ -192,7 +192,11 @@ def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[s
     if asked:
         chosen = rulings.in_order(request.POST.getlist("actions"))
     elif case.decision is None:
-        chosen = tuple(action for action in case.recommendation.mandatory if not case.obstacle(action))
+        chosen = tuple(
+            action
+            for action in case.recommendation.mandatory
+            if not case.obstacle(action, case.recommendation.mandatory)
+        )
     else:
         chosen = ()
     recorder = can_decide(user) and recorded_by(case.incident, user)
@@ -260,7 +264,7 @@ def _options(case: Case, actions: Sequence[str], chosen: Sequence[str]) -> list[
     out = []
     for action in actions:
         # What another choice would clear the way for (voiding the hand) must stay to be chosen.
-        why = case.obstacle(action, (*rulings.ACTIONS,))
+        why = case.obstacle(action, (action, rulings.VOID_HAND) if action in rulings.CLOSES else (action,))
         out.append(
             Option(
                 action,

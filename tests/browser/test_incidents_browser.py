@@ -1,0 +1,145 @@
+"""A manager at work in a real browser: looks ahead, decides, sees what follows; on a phone, and without a mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.conftest import PASSWORD, MakeTable, People
+from tests.incident_logs import House
+
+MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:player:0-0 end"
+
+Enter = Callable[[], House]
+
+
+@pytest.fixture
+def enter(page: Page, live_server: Any, table: MakeTable, people: People) -> Enter:
+    """Record a misplaced fifth card, log in as a manager and open the queue."""
+
+    def start() -> House:
+        here = House(table("B07", ruleset="insurance"), people)
+        here.record(MISPLACED)
+        here.manager("nok")
+        page.goto(f"{live_server.url}/login/?next=/incidents/")
+        page.locator("input[name=username]").fill("nok")
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Incidents")
+        return here
+
+    return start
+
+
+def look_ahead(page: Page) -> Any:
+    return page.locator("#outlook")
+
+
+def nothing_is_cut_off(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+def decided(page: Page, here: House) -> None:
+    """The page and the log both say that the cards were put right."""
+    expect(page.get_by_text("Decided: Correct.")).to_be_visible()
+    felt = page.get_by_label("As dealt")
+    expect(felt.locator(".felt-total").first).to_have_text("Total 1")
+    expect(felt.locator(".felt-total").last).to_have_text("Total 9")
+    expect(felt.locator(".felt-wrong")).to_have_count(0)
+    expect(page.locator(".decision-actions")).to_have_text("Correct")
+    assert here.audit().dealt.as_dict() == {"P": ["2h", "3d", "6h"], "B": ["4s", "Kc", "5s"], "extra": []}
+
+
+def test_a_manager_looks_ahead_and_decides(page: Page, enter: Enter) -> None:
+    here = enter()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    expect(page.locator(".nav-count")).to_contain_text("1")
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+
+    # What the rules require is chosen already, and what it would do is said.
+    expect(page.get_by_role("checkbox", name="Correct")).to_be_checked()
+    expect(look_ahead(page)).to_contain_text("Card moved: B3 → P3")
+
+    # Another choice shows another future, without leaving the page.
+    page.get_by_role("checkbox", name="Correct").uncheck()
+    expect(look_ahead(page)).to_contain_text("Choose what is to be done")
+    page.get_by_role("checkbox", name="Void the hand").check()
+    expect(look_ahead(page)).to_contain_text("Voided: the hand")
+    expect(look_ahead(page)).to_contain_text("This departs from what the rules require.")
+    assert here.audit().status == "closed", "looking ahead changes nothing"
+
+    # A reason typed meanwhile is kept.
+    page.get_by_label("Reason").fill("half a thought")
+    page.get_by_role("checkbox", name="Correct").check()
+    expect(look_ahead(page)).to_contain_text("cannot both be done")
+    page.get_by_role("checkbox", name="Void the hand").uncheck()
+    expect(look_ahead(page)).to_contain_text("Banker wins")
+    expect(look_ahead(page)).to_contain_text("Paid: seat 1 · Banker · 95.00")
+    expect(page.get_by_label("Reason")).to_have_value("half a thought")
+
+    page.get_by_role("button", name="Decide", exact=True).click()
+    decided(page, here)
+    expect(page.locator(".nav-count")).to_have_count(0)
+    assert complaints == []
+
+
+def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: Enter) -> None:
+    enter()
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    page.get_by_role("checkbox", name="Correct").uncheck()
+    page.get_by_role("checkbox", name="Void the hand").check()
+    page.get_by_role("button", name="Decide", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="Write down why")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Void the hand")).to_be_checked()
+    page.get_by_label("Reason").fill("the camera shows it")
+    page.get_by_role("button", name="Decide", exact=True).click()
+    expect(page.get_by_text("Decided: Void the hand.")).to_be_visible()
+
+
+def test_on_a_phone(page: Page, enter: Enter) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    here = enter()
+    assert nothing_is_cut_off(page)
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    assert nothing_is_cut_off(page)
+    page.get_by_role("link", name="To the decision").click()
+    button = page.get_by_role("button", name="Decide", exact=True)
+    for target in (*page.locator(".option:visible").all(), button):
+        box = target.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+    button.click()
+    decided(page, here)
+    assert nothing_is_cut_off(page)
+
+
+def test_without_a_mouse(page: Page, enter: Enter) -> None:
+    here = enter()
+
+    def tab_to(name: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            said = page.evaluate("(document.activeElement.closest('label') || document.activeElement).innerText")
+            if said.strip().startswith(name):
+                return
+        raise AssertionError(f"Tab never comes to {name}")
+
+    tab_to("B07 shoe 1 hand 1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("B07 shoe 1 hand 1")
+    tab_to("Correct")
+    page.keyboard.press("Space")
+    expect(look_ahead(page)).to_contain_text("Choose what is to be done")
+    page.keyboard.press("Space")
+    expect(look_ahead(page)).to_contain_text("Card moved: B3 → P3")
+    tab_to("Something the rules do not offer here")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("checkbox", name="Stand")).to_be_visible()
+    tab_to("Decide")
+    page.keyboard.press("Enter")
+    decided(page, here)
