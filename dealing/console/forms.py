@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 from dealing import wording
 from dealing.console import words
 from dealing.messages import explain, reason
-from dealing.rules.cards import Card
 from dealing.rules.events import Event, EventError, event_as_dict
 from dealing.rules.rulesets import ruleset_names
 from dealing.rules.tableau import PLACES
@@ -93,6 +92,20 @@ class ChoiceField(LogField):
         self.choices = choices
 
 
+class PlaceField(ChoiceField):
+    """A place of the felt, shown as the felt shows it; `lying` says what lies there."""
+
+    drawn_by = "console/fields/place.html"
+
+    def __init__(self, label: Text, **kwargs: Any) -> None:
+        super().__init__(label, [(place, place) for place in PLACES], **kwargs)
+        self.lying: Mapping[str, str] = {}
+
+    def places(self) -> list[tuple[str, str, str]]:
+        """Place, its name, and what lies there."""
+        return [(place, wording.place_name(place), self.lying.get(place, "")) for place, _place in self.choices]
+
+
 class FlagField(ChoiceField):
     """Yes or no."""
 
@@ -153,6 +166,9 @@ class EventForm(forms.Form):
 
     def prepare(self, state: State) -> None:
         """Before the form is shown: fill in what the state of the table suggests."""
+        for field in self.fields.values():
+            if isinstance(field, PlaceField):
+                field.lying = state.lying
 
     def of_hand(self, keys: Mapping[str, object]) -> bool:
         """Whether the event is one of the hand that the page shows, and not of the shoe."""
@@ -206,10 +222,6 @@ class EventForm(forms.Form):
             for name, field in cls.base_fields.items()
             if isinstance(field, LogField)
         }
-
-
-def place_choices(places: Any = PLACES) -> Choices:
-    return [(place, wording.place_name(place)) for place in places]
 
 
 # The shoe.
@@ -323,11 +335,12 @@ class CardDealt(EventForm):
     event = "card"
     title = _("Card dealt")
 
-    to = ChoiceField(_("Place"), place_choices())
+    to = PlaceField(_("Place"))
     card = CardField(_("Card"))
     face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))])
 
     def prepare(self, state: State) -> None:
+        super().prepare(state)
         self.suggest(to=state.due or None, face="up")
 
 
@@ -335,10 +348,11 @@ class Opened(EventForm):
     event = "opened"
     title = _("Card turned up")
 
-    place = ChoiceField(_("Place"), place_choices())
+    place = PlaceField(_("Place"))
     card = CardField(_("Card"))
 
     def prepare(self, state: State) -> None:
+        super().prepare(state)
         self.suggest(place=next(iter(state.face_down), None))
 
 
@@ -394,12 +408,12 @@ class Exposed(EventForm):
         ],
     )
     card = CardField(_("Card, if it was seen"))
-    place = ChoiceField(_("Place, if it had one"), place_choices())
+    place = PlaceField(_("Place, if it had one"))
 
     def prepare(self, state: State) -> None:
-        self.suggest(
-            when={"burn": "burn", "betting": "betting"}.get(state.phase, "drawing" if state.hand_open else None)
-        )
+        super().prepare(state)
+        phases = {"burn": "start", "count": "burn", "betting": "betting"}
+        self.suggest(when=phases.get(state.phase, "drawing" if state.hand_open else None))
 
     def of_hand(self, keys: Mapping[str, object]) -> bool:
         return keys.get("when") not in ("start", "burn")
@@ -446,10 +460,11 @@ class Moved(EventForm):
     title = _("Card moved")
     hint = _("A card was put where it belongs. Two cards are swapped by two moves.")
 
-    source = ChoiceField(_("From"), place_choices())
-    to = ChoiceField(_("To"), place_choices())
+    source = PlaceField(_("From"))
+    to = PlaceField(_("To"))
 
     def prepare(self, state: State) -> None:
+        super().prepare(state)
         if state.misplaced:
             self.suggest(source=state.misplaced[0], to=state.misplaced[1])
 
@@ -470,10 +485,13 @@ class Discarded(EventForm):
     title = _("Card discarded")
     hint = _("A card is taken out of the hand and thrown away.")
 
-    place = ChoiceField(_("Which card"), [*place_choices(), ("extra", _("The extra card"))])
+    place = PlaceField(_("Which card"))
 
     def prepare(self, state: State) -> None:
-        self.suggest(place="extra" if state.has_extra else None)
+        super().prepare(state)
+        if state.has_extra:
+            self.offer("place", [*((place, place) for place in PLACES), ("extra", "extra")])
+            self.suggest(place="extra")
 
     def key(self, name: str, field: LogField, text: str) -> dict[str, object]:
         return {"extra": True} if text == "extra" else {"place": text}
@@ -577,11 +595,3 @@ FORMS: Final[dict[str, type[EventForm]]] = {
         Voided,
     )
 }
-
-
-def read_card(text: str) -> Card | None:
-    """The card that a text names, or None."""
-    try:
-        return Card.parse(text)
-    except ValueError:
-        return None

@@ -10,13 +10,14 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
 from dealing.console import words
+from dealing.log import Recorded
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules import events as log
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
@@ -54,6 +55,24 @@ class Entry:
     #: The place its card was put, for entries of the felt.
     place: str = ""
 
+    @property
+    def clock(self) -> str:
+        """The time of day at the table."""
+        return f"{self.at:%H:%M:%S}"
+
+    @property
+    def iso(self) -> str:
+        """The time as the log writes it."""
+        return log.format_time(self.at)
+
+
+class Row(NamedTuple):
+    """A row of the log with its event, parsed once."""
+
+    seq: int
+    event: Event
+    actor: str
+
 
 class Pay(NamedTuple):
     """A bet that is owed money which is not recorded as paid."""
@@ -85,6 +104,14 @@ class PlaceKey(NamedTuple):
     taken: bool
 
 
+def read_card(text: str) -> Card | None:
+    """The card that a text names, or None."""
+    try:
+        return Card.parse(text)
+    except ValueError:
+        return None
+
+
 def incident_page(table: str, shoe: int, hand: int) -> str:
     """The address of the hand's incident; empty where no app offers one."""
     try:
@@ -99,12 +126,12 @@ def fresh_key() -> str:
 
 
 def timeline(
-    rows: Iterable[TableEvent], zone: dt.tzinfo, wrong: frozenset[int] = frozenset(), can_amend: bool = False
+    rows: Iterable[Row], zone: dt.tzinfo, wrong: frozenset[int] = frozenset(), can_amend: bool = False
 ) -> list[Entry]:
     """The entries of these rows, newest first, both readings of an amended one kept."""
     entries: dict[int, Entry] = {}
     for row in rows:
-        event = row.parse()
+        event = row.event
         shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event, "")
         if isinstance(event, log.Amended):
             told = entries.get(event.seq)
@@ -143,7 +170,7 @@ class State:
     shoe: Shoe | None
     hand: Hand | None
     last_shoe: int
-    rows: list[TableEvent]
+    rows: list[Row]
     can_record: bool = False
     can_supervise: bool = False
     #: Effective events of the current hand, and of the shoe outside its hands.
@@ -154,8 +181,7 @@ class State:
     def __post_init__(self) -> None:
         if not self.shoe:
             return
-        numbered = [(row.seq, row.parse()) for row in self.rows]
-        for seq, event in effective(numbered).events:
+        for seq, event in effective((row.seq, row.event) for row in self.rows).events:
             (self.events if event.hand is not None else self.beside).append((seq, event))
         if self.hand:
             self.audit = HandFold.of(HandContext.from_json(self.hand.context), self.events).audit()
@@ -278,6 +304,14 @@ class State:
         return laid_out(self.audit, self.face_down)
 
     @property
+    def lawful_felt(self) -> dict[str, list[str]] | None:
+        """The same cards where they belong; None while all of them lie there."""
+        if not self.audit or not self.misplaced:
+            return None
+        correct = self.audit.correct
+        return {**{place: list(cards) for place, cards in correct.places.items()}, "extra": list(correct.extra)}
+
+    @property
     def totals(self) -> tuple[int | None, int | None]:
         """The totals of the cards so far, laid by the rules; None before a side has cards."""
         if not self.audit or not self.audit.layout.drawn:
@@ -333,6 +367,15 @@ class State:
             value = f"open-{place}" if turn else place
             keys.append(PlaceKey(place, value, wording.place_name(place), place == self.due, chosen, turn, place in on))
         return keys
+
+    @property
+    def lying(self) -> dict[str, str]:
+        """What lies on each place, in a word."""
+        hidden = self.face_down
+        return {
+            place: _("face down") if place in hidden else " ".join(words.card(read_card(card)) for card in cards)
+            for place, cards in (self.audit.dealt.places.items() if self.audit else ())
+        }
 
     @property
     def down(self) -> str:
@@ -507,22 +550,25 @@ class State:
         return fresh_key()
 
 
-def load(table: Table, *, shoe: Shoe | None = None, can_record: bool = False, can_supervise: bool = False) -> State:
-    """The table as it is now, in three queries; two where the open shoe is at hand already."""
-    last = shoe if shoe and shoe.pk and shoe.status == Shoe.Status.OPEN else table.shoes.order_by("-number").first()
+def load(table: Table, done: Recorded | None = None, *, can_record: bool = False, can_supervise: bool = False) -> State:
+    """The table as it is now, in three queries; in one right after something of its newest hand was recorded."""
+    shoe = done.shoe if done and done.shoe.pk and not done.duplicate else None
+    last = shoe if shoe and shoe.status == Shoe.Status.OPEN else table.shoes.order_by("-number").first()
     current = last if last and last.status == Shoe.Status.OPEN else None
     hand: Hand | None = None
-    rows: list[TableEvent] = []
+    rows: list[Row] = []
     if current:
-        hand = current.hand_set.order_by("-number").first()
-        rows = rows_of(table, current.number, hand.number if hand else None)
+        hand = done.hand if done and current is shoe else None
+        if hand is None or not hand.pk or hand.number != current.fold["hand"]:
+            hand = current.hand_set.order_by("-number").first()
+        wanted = Q(hand_number=None)
+        if hand:  # of what happened beside the hands, only what came since
+            wanted = Q(hand_number=None, seq__gt=hand.first_seq) | Q(hand_number=hand.number)
+        rows = read_rows(table.events.filter(wanted, shoe_number=current.number))
     return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise)
 
 
-def rows_of(table: Table, shoe: int, hand: int | None) -> list[TableEvent]:
-    """The log of a hand and of its shoe outside the hands, in order."""
-    return list(
-        table.events.filter(Q(hand_number=hand) | Q(hand_number=None), shoe_number=shoe)
-        .only("seq", "payload", "actor", "table_id")
-        .order_by("seq")
-    )
+def read_rows(rows: QuerySet[TableEvent]) -> list[Row]:
+    """The rows in order, each parsed once."""
+    found = rows.order_by("seq").values_list("seq", "payload", "actor")
+    return [Row(seq, log.parse_line(payload), actor) for seq, payload, actor in found]

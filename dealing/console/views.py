@@ -22,11 +22,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from dealing import log
 from dealing.console import words
 from dealing.console.forms import FORMS, EventForm
-from dealing.console.state import State, incident_page, laid_out, load, timeline
+from dealing.console.state import State, incident_page, laid_out, load, read_rows, timeline
 from dealing.messages import explain, reason
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
-from dealing.rules.cards import RANKS, SUITS
 from dealing.rules.events import Amended, Event, EventError, format_time
 from dealing.rules.judge import HandContext, HandFold, effective
 
@@ -36,9 +35,12 @@ OF_THE_PAGE: Final = frozenset({"csrfmiddlewaretoken", "key", "seq", "shoe", "ha
 #: The sheet that lists everything that can go wrong, and those that ask about one entry.
 WRONG_SHEET: Final = "wrong"
 AMEND_SHEET: Final = "amend"
+WHICH_SHEET: Final = "which"
 
 #: What the forms of the entry line itself are about; their errors stand at the line and not in a sheet.
 ENTRY_EVENTS: Final = frozenset({"card", "opened", "burn_card"})
+#: The phases in which the entry line is on the page.
+WITH_ENTRY: Final = frozenset({"burn", "dealing", "complete"})
 #: Forms that stand on the console itself in some phase.
 ON_THE_CONSOLE: Final = {"shoe_opened": "no-shoe", "cards_burned": "count"}
 
@@ -53,6 +55,7 @@ class Sheet:
     why: str = ""
     why_error: str = ""
     told: str = ""
+    place: str = ""
 
 
 @dataclass
@@ -162,6 +165,8 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
     sheet = data.get("sheet", "")
     if sheet == WRONG_SHEET:
         answer.sheet = Sheet(WRONG_SHEET)
+    elif sheet == WHICH_SHEET:
+        answer.sheet = _which_sheet(table, data)
     elif sheet == AMEND_SHEET:
         answer.sheet = _amend_sheet(table, data)
     elif sheet in FORMS:
@@ -169,11 +174,15 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
     return _console(request, table, answer)
 
 
-def _console(request: HttpRequest, table: Table, answer: Answer, shoe: Shoe | None = None) -> HttpResponse:
+def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recorded | None = None) -> HttpResponse:
     """Show the table as it is now, with what is to be said about the last press."""
-    state = load(table, shoe=shoe, can_record=can_record(request.user), can_supervise=can_supervise(request.user))
+    state = load(table, done, can_record=can_record(request.user), can_supervise=can_supervise(request.user))
     if not state.can_record:
         answer.sheet = None
+    if answer.form and state.phase != ON_THE_CONSOLE.get(answer.form.event):
+        answer.sheet, answer.form = Sheet(answer.form.event, answer.form), None
+    if answer.entry.errors and state.phase not in WITH_ENTRY:
+        answer.error = " ".join(answer.entry.errors.values())
     for form in (answer.sheet and answer.sheet.form, answer.form):
         if form:
             form.prepare(state)
@@ -189,8 +198,6 @@ def _console(request: HttpRequest, table: Table, answer: Answer, shoe: Shoe | No
         "entry": answer.entry,
         "sheet": answer.sheet,
         "forms": forms,
-        "ranks": RANKS,
-        "suits": SUITS,
         "call_sides": ("player", "tie", "banker"),
         "wrong_groups": _wrong_groups(state) if answer.sheet and answer.sheet.name == WRONG_SHEET else (),
         "address": reverse("console:table", args=(table.code,)),
@@ -243,6 +250,18 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 def _row(table: Table, seq: object) -> TableEvent | None:
     text = str(seq)
     return table.events.filter(seq=int(text)).first() if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _which_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
+    """The sheet that asks what is wrong: the entry of the log, or the table."""
+    sheet = _amend_sheet(table, data)
+    if sheet is None or sheet.form is None:
+        return None
+    sheet.name = WHICH_SHEET
+    sheet.place = sheet.form.initial.get("to" if sheet.form.event == "card" else "place", "")
+    if sheet.form.event not in ("card", "opened"):
+        sheet.place = ""
+    return sheet
 
 
 def _amend_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
@@ -309,10 +328,10 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
         return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
-    return _console(request, table, Answer(), done.shoe)
+    return _console(request, table, Answer(), done)
 
 
-class NotAllowed(Exception):  # noqa: N818  # an answer to a person, not an error
+class NotAllowed(Exception):  # an answer to a person, not an error
     """The person may record, but not this."""
 
 
@@ -522,12 +541,12 @@ def shoe(request: HttpRequest, code: str, number: int) -> HttpResponse:
             "number", "status", "winner", "player", "banker", "audit", "started_at", "shoe_id"
         )
     ]
-    beside = timeline(table.events.filter(shoe_number=number, hand_number=None).order_by("seq"), table.venue.zone)
+    beside = read_rows(table.events.filter(shoe_number=number, hand_number=None))
     context = {
         "table": table,
         "shoe": shoe,
         "hands": hands,
-        "entries": beside,
+        "entries": timeline(beside, table.venue.zone, can_amend=can_supervise(request.user)),
         "ruleset": shoe.ruleset,
         "ruleset_title": words.ruleset(shoe.ruleset),
         "findings": shoe.audit.get("findings", []),
@@ -543,8 +562,8 @@ def hand(request: HttpRequest, code: str, shoe: int, hand: int) -> HttpResponse:
     """A hand: as dealt beside as laid, its findings, its money, its log."""
     table = _table(request, code)
     found = get_object_or_404(Hand.objects.select_related("shoe"), shoe__table=table, shoe__number=shoe, number=hand)
-    rows = list(table.events.filter(shoe_number=shoe, hand_number=hand).order_by("seq"))
-    events = effective((row.seq, row.parse()) for row in rows).events
+    rows = read_rows(table.events.filter(shoe_number=shoe, hand_number=hand))
+    events = effective((row.seq, row.event) for row in rows).events
     audit = HandFold.of(HandContext.from_json(found.context), events).audit()
     wrong = frozenset(seq for finding in audit.findings for seq in finding.seq)
     siblings = found.shoe.hand_set

@@ -2,22 +2,92 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from django import template
 from django.middleware.csrf import get_token
 from django.template import Context
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
+from dealing import wording
 from dealing.console.state import State, fresh_key
+from dealing.rules.cards import RANKS, SUITS
 from dealing.rules.rulesets import Ruleset
+from dealing.templatetags.table_tags import suit
 
 register = template.Library()
 
 #: Events that begin the next hand when the last one is over.
 BEGINS = frozenset({"betting_opened", "betting_closed", "bet", "card", "opened"})
+
+
+@lru_cache(maxsize=256)
+def _keys(language: str, rank: str, face_down: bool) -> SafeString:
+    ranks = [
+        format_html(
+            '<label class="key"><input type="radio" name="card_rank" value="{}" aria-label="{}"{}>{}</label>',
+            one,
+            wording.rank_name(one),
+            " checked" if one == rank else "",
+            "10" if one == "T" else one,
+        )
+        for one in RANKS
+    ]
+    suits = [
+        format_html(
+            '<button class="key key-suit" name="card_suit" value="{0}" id="suit-{0}">{1}'
+            '<span class="visually-hidden">{2}</span></button>',
+            letter,
+            suit(letter),
+            wording.suit_name(letter),
+        )
+        for letter in SUITS
+    ]
+    down = format_html(
+        '<button class="key key-down" name="face" value="down" id="face-down"><span>{}</span></button>', _("Face down")
+    )
+    return format_html_join("", "{}", ((key,) for key in [*ranks, *suits, *([down] if face_down else [])]))
+
+
+@register.simple_tag
+def keys(rank: str = "", face_down: bool = False) -> SafeString:
+    """The rank and suit keys; the same on every page of one language, so they are made once."""
+    return _keys(get_language() or "en", rank, face_down)
+
+
+@lru_cache(maxsize=64)
+def _choices(language: str, name: str) -> SafeString:
+    ranks = [
+        format_html(
+            '<label class="key"><input type="radio" name="{}_rank" value="{}" aria-label="{}">{}</label>',
+            name,
+            one,
+            wording.rank_name(one),
+            "10" if one == "T" else one,
+        )
+        for one in RANKS
+    ]
+    suits = [
+        format_html(
+            '<label class="key key-suit"><input type="radio" name="{}_suit" value="{}" aria-label="{}">{}</label>',
+            name,
+            letter,
+            wording.suit_name(letter),
+            suit(letter),
+        )
+        for letter in SUITS
+    ]
+    return format_html_join("", "{}", ((key,) for key in [*ranks, *suits]))
+
+
+@register.simple_tag
+def card_choices(name: str) -> SafeString:
+    """Rank and suit of a card as choices of a form's field."""
+    return _choices(get_language() or "en", name)
 
 
 @register.filter

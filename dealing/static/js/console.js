@@ -4,12 +4,22 @@
   "use strict";
 
   const fine = window.matchMedia("(pointer: fine)").matches;
-  let sending = false; // the entry line is on its way
+  let sent = null; // the entry line is on its way: what it said
   let draft = null; // what was entered meanwhile: { rank, text, press }
 
   const console_ = () => document.getElementById("console");
   const entry = () => document.getElementById("entry");
   const field = () => document.getElementById("entry-card");
+
+  function entered() {
+    const rank = entry() && entry().querySelector("[name=card_rank]:checked");
+    return { rank: rank ? rank.value : "", text: field() ? field().value : "" };
+  }
+
+  function enter(what) {
+    if (field()) field().value = what.text;
+    if (entry()) entry().querySelectorAll("[name=card_rank]").forEach((key) => { key.checked = key.value === what.rank; });
+  }
 
   function openSheet() {
     const sheet = document.querySelector("dialog[data-modal]");
@@ -45,20 +55,18 @@
   // ---- one card after the other: nothing typed or tapped while the answer is on its way gets lost ----
 
   document.addEventListener("submit", function (event) {
-    if (!sending || !event.target.matches("[data-entry]")) return;
+    if (!sent || !event.target.matches("[data-entry]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const rank = event.target.querySelector("[name=card_rank]:checked");
     const by = event.submitter;
-    draft = { rank: rank && rank.value, text: field().value, press: by && by.name ? { name: by.name, value: by.value } : {} };
+    draft = { ...entered(), press: by && by.name ? { name: by.name, value: by.value } : {} };
   }, true);
 
   document.addEventListener("htmx:beforeRequest", function (event) {
     if (!event.target.matches("[data-entry]")) return;
-    sending = true;
+    sent = entered();
     draft = null;
-    event.target.querySelectorAll("[name=card_rank]:checked").forEach((key) => { key.checked = false; });
-    if (field()) field().value = "";
+    enter({ rank: "", text: "" });
   });
 
   document.addEventListener("htmx:beforeSwap", function (event) {
@@ -68,26 +76,28 @@
       event.detail.shouldSwap = true;
       event.detail.isError = false;
     }
-    if (!sending || !entry()) return;
-    const rank = entry().querySelector("[name=card_rank]:checked");
-    const text = field() ? field().value : "";
-    if (!draft && (rank || text)) draft = { rank: rank && rank.value, text: text, press: null };
+    const now = sent && entered();
+    if (now && !draft && (now.rank || now.text)) draft = now;
   });
 
   document.addEventListener("htmx:afterRequest", function (event) {
-    if (!sending || !event.detail.elt.matches("[data-entry]")) return;
-    sending = false;
+    // No answer came, or none to show: what was entered stands again.
+    if (sent && event.detail.requestConfig && document.contains(event.detail.requestConfig.elt)) {
+      if (event.detail.requestConfig.elt === entry()) enter(sent);
+      sent = draft = null;
+    }
+  });
+
+  function goOn() {
+    const kept = sent && draft;
     const form = entry();
-    const kept = draft;
-    draft = null;
+    sent = draft = null;
     if (!kept || !form || console_().dataset.status !== "200") return;
-    if (field()) field().value = kept.text;
-    const rank = kept.rank && form.querySelector(`[name=card_rank][value="${kept.rank}"]`);
-    if (rank) rank.checked = true;
+    enter(kept);
     if (!kept.press) return;
     const button = kept.press.name && form.querySelector(`button[name="${kept.press.name}"][value="${kept.press.value}"]`);
     form.requestSubmit(button || undefined);
-  });
+  }
 
   // ---- sheets ----
 
@@ -139,5 +149,8 @@
   });
 
   document.addEventListener("DOMContentLoaded", ready);
-  document.addEventListener("htmx:afterSettle", ready);
+  document.addEventListener("htmx:afterSettle", function () {
+    ready();
+    goOn();
+  });
 })();
