@@ -71,11 +71,18 @@ def save(row: Model) -> None:
 def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:
     """Insert many rows from values that are ready for the database (see `prepared_time`)."""
     names = ", ".join(f'"{column}"' for column in columns)
-    statement = f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES '  # noqa: S608
     with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f'COPY "{model._meta.db_table}" ({names}) FROM STDIN') as copy:
+                for row in values:
+                    copy.write_row(row)
+            return
+        statement = f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES '  # noqa: S608
         cursor.executemany(f"{statement}({', '.join(['%s'] * len(columns))})", values)
 
 
 def prepared_time(at: dt.datetime) -> Any:
-    """A time as `insert_values` wants it."""
-    return connection.ops.adapt_datetimefield_value(at)
+    """A time as `insert_values` wants it: what Django would write, an import's worth of times faster."""
+    if connection.vendor != "sqlite":
+        return at
+    return at.astimezone(connection.timezone).replace(tzinfo=None).isoformat(" ")
