@@ -181,36 +181,34 @@ class LogFile:
         for number, _, raw in self._raw():
             if number in self._repeated:
                 continue
-            line = self._read(number, raw, table)
-            if line.table is not None:
-                table = line.table
-                positions[table] = position = positions.get(table, 0) + 1
-                line = line._replace(position=position)
-                event = line.event
-                if event is not None:
-                    last = last_at.get(table)
-                    if last is not None and event.at < last:
-                        shown = format_time(last.astimezone(event.at.tzinfo))
-                        line = line._replace(event=None, error=LineError("at", "at-earlier", last=shown))
-                    else:
-                        last_at[table] = event.at
-            yield line
-
-    def _read(self, number: int, raw: bytes, table: str | None) -> Line:
-        error: EventError
-        if len(raw) > LINE_LIMIT:
-            error = LineError("event", "line-too-long", limit=LINE_LIMIT)
-        elif number in self._keys_reused:
-            error = self._keys_reused[number]
-        else:
-            try:
-                event = parse_line(raw)
-            except EventError as failure:
-                error = failure
+            event, error = self._parse(number, raw)
+            shoe: int | None
+            if event is not None:
+                table, shoe, hand = event.table, event.shoe, event.hand
+                last = last_at.get(table)
+                if last is None or event.at >= last:
+                    last_at[table] = event.at
+                else:
+                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(event.at.tzinfo)))
+                    event = None
             else:
-                return Line(number, event.table, 0, event.shoe, event.hand, event, None)
-        head = _head(raw)
-        return Line(number, _table_of(head, table), 0, head.shoe, head.hand, None, error)
+                head = _head(raw)
+                table, shoe, hand = _table_of(head, table), head.shoe, head.hand
+            position = 0
+            if table is not None:
+                positions[table] = position = positions.get(table, 0) + 1
+            yield Line(number, table, position, shoe, hand, event, error)
+
+    def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
+        """The event of a line, or what is wrong with the line by itself."""
+        if len(raw) > LINE_LIMIT:
+            return None, LineError("event", "line-too-long", limit=LINE_LIMIT)
+        if number in self._keys_reused:
+            return None, self._keys_reused[number]
+        try:
+            return parse_line(raw), None
+        except EventError as error:
+            return None, error
 
     # -- the first pass
 
@@ -249,18 +247,20 @@ class LogFile:
                 at[table] = max(at.get(table, (0, 0)), place)
         keys.close()
         for number, where, position, raw in amended:
-            line = self._read(number, raw, where)
-            if isinstance(line.event, Amended):
-                self._amendments[where, line.event.seq] = (number, position, line.event)
+            event, _ = self._parse(number, raw)
+            if isinstance(event, Amended):
+                self._amendments[where, event.seq] = (number, position, event)
         for number, where, position, raw in late:
-            line = self._read(number, raw, where)._replace(position=position)
+            event, error = self._parse(number, raw)
             entry = self._amendments.get((where, position))
-            if entry is not None and line.event is not None and entry[2].seq < entry[1]:
-                if type(entry[2].entry) not in LATE:
+            if entry is not None and event is not None and entry[2].seq < entry[1]:
+                event = entry[2].entry
+                if type(event) not in LATE:
                     continue
-                line = line._replace(event=entry[2].entry)
-            if line.shoe is not None and line.hand is not None:
-                self._late.setdefault((where, line.shoe, line.hand), []).append(line)
+            head = _head(raw)
+            if head.shoe is not None and head.hand is not None:
+                line = Line(number, where, position, head.shoe, head.hand, event, error)
+                self._late.setdefault((where, head.shoe, head.hand), []).append(line)
                 self._late_numbers.add(number)
 
     def _same_as(self, raw: bytes, offset: int) -> bool:

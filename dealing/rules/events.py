@@ -374,12 +374,16 @@ def _time(key: str, value: Any) -> dt.datetime:
 
 
 _TABLE = re.compile(r"[A-Z0-9-]{1,16}", re.ASCII)
+#: Codes that were read before; a log has few.
+_TABLES: set[object] = set()
 
 
 def _table(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not _TABLE.fullmatch(value):
-        raise EventError(key, "not-a-table", value=_shown(value))
-    return value
+    if isinstance(value, str) and (value in _TABLES or _TABLE.fullmatch(value)):
+        if len(_TABLES) < 10_000:
+            _TABLES.add(value)
+        return value
+    raise EventError(key, "not-a-table", value=_shown(value))
 
 
 def _entry(key: str, value: Any) -> Event:

@@ -287,6 +287,7 @@ class _HandState:
         self.counts = counts
         self.betting: str | None = None  # None, "open", "closed"
         self.drawn: list[_Drawn] = []
+        self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved or discarded
         self.extras: list[_Extra] = []
         self.bets: list[_Placed] = []
         self.paid: list[tuple[int, Paid]] = []
@@ -302,11 +303,16 @@ class _HandState:
 
     def lay(self) -> _Laid:
         """Lay the cards that are still in the hand, in the order drawn (rulebook section 2)."""
-        layout, unknown, places = EMPTY, False, []
-        for n, drawn in enumerate(d for d in self.drawn if d.place is not None):
+        if self._laid is not None:
+            return self._laid
+        layout, unknown = EMPTY, False
+        places: list[tuple[_Drawn, Place | None]] = []
+        for drawn in self.drawn:
+            if drawn.place is None:
+                continue
             due: Place | None
-            if n < 4:
-                due = OPENING[n]
+            if len(places) < 4:
+                due = OPENING[len(places)]
             else:
                 due = drawn.place if unknown else layout.due
             places.append((drawn, due))
@@ -314,34 +320,31 @@ class _HandState:
                 unknown = True
             elif due is not None and not unknown:
                 layout = layout.after[drawn.card.value]
-        return _Laid(layout, tuple(places), unknown, len(places))
+        self._laid = laid = _Laid(layout, tuple(places), unknown, len(places))
+        return laid
 
     def judge_places(self) -> None:
         """Raise what can be said now about cards put where they do not belong."""
-        laid = self.lay()
-        layout, unknown = EMPTY, False
-        for n, (drawn, due) in enumerate(laid.places):
-            if n >= 4 and unknown:
-                return
+        before, unknown = 0, False
+        for n, (drawn, due) in enumerate(self.lay().places):
             if not drawn.judged:
                 drawn.judged, drawn.lawful = True, due
                 if drawn.put != due:
-                    self._misplaced(n, drawn, due, layout)
-            if drawn.card is None:
-                unknown = True
-            elif due is not None and not unknown:
-                layout = layout.after[drawn.card.value]
+                    self._misplaced(before, drawn, due)
+            unknown = unknown or drawn.card is None
+            if n >= 3 and unknown:
+                return  # where later cards belong depends on this one
+            before += due is not None
 
-    def _misplaced(self, n: int, drawn: _Drawn, due: Place | None, layout: Layout) -> None:
+    def _misplaced(self, before: int, drawn: _Drawn, due: Place | None) -> None:
+        """A card that belongs at ``due``, after ``before`` cards that belong to the hand, was put elsewhere."""
         if due is None:
             code = "card-overdrawn"
-        elif n < 4:
+        elif before < 4:
             code = "initial-card-misplaced"
         else:
-            code = "fifth-card-misplaced" if layout.drawn == 4 else "sixth-card-misplaced"
-        raised = _Raised(code, drawn.seq)
-        raised.drawn = drawn
-        self.raised.append(raised)
+            code = "fifth-card-misplaced" if before == 4 else "sixth-card-misplaced"
+        self._raise(code, drawn.seq, drawn=drawn)
 
     # -- the step
 
@@ -421,6 +424,7 @@ class _HandState:
             self.window.dealt_early = True
             self._raise("insurance-dealt-early", seq, drawn=drawn)
         self.drawn.append(drawn)
+        self._laid = None
         self.judge_places()
         if up:
             self._open_in_turn(seq, drawn)
@@ -436,6 +440,7 @@ class _HandState:
             raise EventRefused("card", "other-card", place=event.place, card=drawn.card.text)
         seen = drawn.card is not None
         drawn.card, drawn.up = event.card, True
+        self._laid = None
         if self.betting == "open":
             self._during_betting(seq, drawn)
         self._open_in_turn(seq, drawn)
@@ -489,10 +494,12 @@ class _HandState:
 
     def moved(self, seq: int, event: Moved) -> None:
         self._pick(event.source, "from").place = event.to
+        self._laid = None
 
     def discarded(self, seq: int, event: Discarded) -> None:
         if event.place is not None:
             self._pick(event.place, "place").place = None
+            self._laid = None
             return
         extra = next((e for e in self.extras if not e.discarded), None)
         if extra is None:
@@ -853,8 +860,8 @@ class HandFold:
         self.shoe = context.shoe
         #: The hand's number in its shoe.
         self.number = context.hand
-        #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given. Empty once
-        #: the hand is left.
+        #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given. Empty
+        #: once the hand is left.
         self.counts = context.counts.copy() if counts is None else counts
         #: A line of the hand could not be read: it is not judged.
         self.spoiled = False
