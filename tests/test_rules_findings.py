@@ -122,6 +122,13 @@ def test_fifth_card_put_right_by_moving_it(after: str) -> None:
     assert judged.hand.ruling == "correct"
 
 
+def test_a_hidden_fifth_card_moved_before_anybody_knew() -> None:
+    """Where it belonged is known only once card 4 is open; that it was put elsewhere remains true."""
+    judged = judge("open close P1:2h B1:4s P2:3d B2:- *B3:- B3>P3 up:B2:Kc")
+    assert judged.finding("fifth-card-misplaced")["seq"] == judged.marked
+    assert judged.finding("fifth-card-misplaced")["state"] == "corrected"
+
+
 def test_fifth_card_moved_back_again_is_not_put_right() -> None:
     judged = judge(f"{BOTH_DRAW} B3:6h B3>P3 P3>B3")
     assert judged.finding("fifth-card-misplaced")["state"] == "open"
@@ -438,6 +445,11 @@ def test_bet_after_close() -> None:
         "options": ["stand", "void bet"],
         "mandatory": False,
     }
+
+
+@pytest.mark.parametrize("start", ["bet:1:player=10 open close", "bet:1:player=10 close", "open bet:1:player=10 close"])
+def test_bets_before_the_close(start: str) -> None:
+    assert judge(f"{start} P1:9h B1:4s P2:Kd B2:3c").codes == []
 
 
 def test_opposing_bets() -> None:

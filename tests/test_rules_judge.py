@@ -13,6 +13,7 @@ from dealing.rules.judge import (
     HandAudit,
     HandContext,
     HandFold,
+    ShoeAudit,
     ShoeFold,
     TableFold,
     effective,
@@ -351,6 +352,13 @@ def test_audits_stand_in_the_order_of_the_log() -> None:
         (2, 2),
         (2, None),
     ]
+
+
+@pytest.mark.parametrize("memo", [True, False])
+def test_a_hand_left_open_for_one_that_begins_with_a_card(memo: bool) -> None:
+    """The shoe has seen the cards of both, whichever way the first was folded."""
+    folded = fold_all(TABLE, log("open close P1:9h B1:4s hand:2 P1:4s")[0], memo=memo)
+    assert [audit.cards_seen for audit in folded.audits if isinstance(audit, ShoeAudit)] == [4]
 
 
 LIVE = (
