@@ -283,6 +283,14 @@ def test_exposed_during_betting_in_other_ways(early: str) -> None:
     assert judged.finding("exposed-during-betting")["seq"] == judged.marked
 
 
+@pytest.mark.parametrize("betting", ["open close", "close"])
+def test_a_card_dealt_before_betting_was_opened(betting: str) -> None:
+    judged = judge(f"*P1:9h {betting} B1:4s P2:Kd B2:3c end")
+    assert judged.codes == ["exposed-during-betting"]
+    assert judged.finding("exposed-during-betting")["seq"] == judged.marked
+    assert judge(f"P1:9h- {betting} B1:4s").codes == ["dealt-during-betting"]
+
+
 def test_nothing_is_exposed_once_betting_is_closed() -> None:
     assert "exposed-during-betting" not in judge(f"{NATURAL} end").codes
 

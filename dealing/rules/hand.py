@@ -364,6 +364,8 @@ class _HandState:
         if self.betting is not None:
             raise EventRefused("event", "betting-opened" if self.betting == "open" else "betting-closed")
         self.betting = "open"
+        for drawn in self.drawn:  # dealt before anybody could bet: seen, or lying there, while bets are taken
+            self._during_betting(drawn.seq, drawn)
 
     def betting_closed(self, seq: int, event: BettingClosed) -> None:
         if self.betting == "closed":
