@@ -24,7 +24,10 @@ OBSTACLES: Final[dict[str, Promise]] = {
 
 #: What the page says of actions for which the log has no line.
 NO_LINE: Final[dict[str, Promise]] = {
-    "stand": _("Nothing is written to the table’s log: the hand stays as it is."),
+    "stand": _(
+        "Nothing is written to the table’s log: the hand stays as it is, "
+        "and its judgement goes on saying what the rules say."
+    ),
     "reuse card": _("Nothing is written to the table’s log: the card is recorded where it is used."),
     "void bet": _("The log has no line that voids one bet: give the stake back at the table."),
 }

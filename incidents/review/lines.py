@@ -71,7 +71,8 @@ def _odds(event: ev.InsuranceOdds) -> str:
 
 
 def _dropped(event: ev.Dropped) -> str:
-    return f"{wording.moment_name(event.when)}, {_('already open') if event.opened else _('unseen')}"
+    seen = _("already open") if event.opened else _("unseen")
+    return f"{wording.moment_name(event.when)}, {seen}"
 
 
 _DETAILS: Final[Mapping[type[ev.Event], Callable[[Any], str]]] = {
