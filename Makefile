@@ -43,7 +43,7 @@ else
 endif
 
 bench: .venv/.dev
-	$(BIN)/pytest benchmarks --benchmark-only $(PYTEST_ARGS)
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf .venv staticfiles var/tests var/test-results .benchmarks .hypothesis .import_linter_cache .mypy_cache \
