@@ -81,8 +81,17 @@ def judge(shoes: list[list[tuple[int, Event]]]) -> int:
     """Fold each shoe and ask the audit of every hand; returns how many hands."""
     hands = 0
     for events in shoes:
-        fold = TableFold("B01")
-        step = fold.step
+        for left in TableFold("B01").steps(events):
+            left.audit()
+            hands += isinstance(left, HandFold)
+    return hands
+
+
+def judge_live(shoes: list[list[tuple[int, Event]]]) -> int:
+    """The same event by event, as live play does."""
+    hands = 0
+    for events in shoes:
+        step = TableFold("B01").step
         for seq, event in events:
             for left in step(seq, event):
                 left.audit()
@@ -149,6 +158,13 @@ def judge_whole(shoes: list[list[tuple[int, Event]]]) -> int:
             fold.audit()
             hands += isinstance(fold, HandFold)
     return hands
+
+
+@pytest.mark.benchmark(timer=time.process_time, group="judging a shoe")
+def test_judging_a_clean_shoe_event_by_event(benchmark: BenchmarkFixture) -> None:
+    shoes = logs(8, "commission", {}, bets=False)
+    hands = benchmark.pedantic(lambda: judge_live(shoes), rounds=ROUNDS, warmup_rounds=1)
+    note_rate(benchmark, hands, "hands")
 
 
 @pytest.mark.benchmark(timer=time.process_time, group="a hand with a mistake")
