@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -33,14 +34,18 @@ class Command(BaseCommand):
             rules = get_ruleset(ruleset) if ruleset is not None else None
         except (UnknownRuleset, RulesetError) as error:
             raise CommandError(str(error), returncode=UNREADABLE) from None
-        if file == "-":
-            status = self._audit(sys.stdin.buffer, rules, json, lang)
-        else:
-            try:
+        try:
+            if file == "-":
+                status = self._audit(sys.stdin.buffer, rules, json, lang)
+            else:
                 with Path(file).open("rb") as stream:
                     status = self._audit(stream, rules, json, lang)
-            except OSError as error:
-                raise CommandError(f"{file}: {error.strerror}", returncode=UNREADABLE) from None
+            self.stdout.flush()
+        except BrokenPipeError:  # whoever read the answer has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(UNREADABLE)
+        except OSError as error:
+            raise CommandError(f"{file}: {error.strerror}", returncode=UNREADABLE) from None
         if status != CLEAN:
             sys.exit(status)
 
