@@ -218,7 +218,7 @@ class EventForm(forms.Form):
         """The form's texts for an event that is in the log already."""
         line = event_as_dict(event)
         return {
-            name: field.for_form(line.get(name))
+            name: field.for_form(line.get(name, field.initial))
             for name, field in cls.base_fields.items()
             if isinstance(field, LogField)
         }
@@ -235,7 +235,7 @@ class OpenShoe(EventForm):
 
     shoe = NumberField(_("Shoe number"))
     ruleset = ChoiceField(_("Rules"), [])
-    decks = NumberField(_("Decks"))
+    decks = NumberField(_("Decks"), initial=8)
 
     def prepare(self, state: State) -> None:
         self.offer("ruleset", [(name, words.ruleset(name)) for name in ruleset_names()])
@@ -286,17 +286,10 @@ class CloseShoe(EventForm):
     supervised = True
     grave = True
 
-    reason = ChoiceField(
-        _("Because"),
-        [
-            ("finished", _("Finished")),
-            ("cancelled", _("Cancelled")),
-            ("replaced", _("Replaced")),
-            ("faulty", _("Faulty")),
-        ],
-    )
+    reason = ChoiceField(_("Because"), [])
 
     def prepare(self, state: State) -> None:
+        self.offer("reason", [(code, wording.shoe_reason_name(code)) for code in wording.SHOE_REASONS])
         self.suggest(reason="finished" if state.last_hand_done else None)
 
     def of_hand(self, keys: Mapping[str, object]) -> bool:
@@ -337,11 +330,11 @@ class CardDealt(EventForm):
 
     to = PlaceField(_("Place"))
     card = CardField(_("Card"))
-    face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))])
+    face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))], initial="up")
 
     def prepare(self, state: State) -> None:
         super().prepare(state)
-        self.suggest(to=state.due or None, face="up")
+        self.suggest(to=state.due or None)
 
 
 class Opened(EventForm):
@@ -424,11 +417,8 @@ class Extra(EventForm):
     title = _("Extra card")
     hint = _("A card came out of the shoe that belongs to no place of this hand.")
 
-    face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))])
+    face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))], initial="up")
     card = CardField(_("Card, if it was seen"))
-
-    def prepare(self, state: State) -> None:
-        self.suggest(face="up")
 
 
 class Dropped(EventForm):

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const fine = window.matchMedia("(pointer: fine)").matches;
+  let touch = window.matchMedia("(pointer: coarse)").matches; // how the page was used last
   let sent = null; // the entry line is on its way: what it said
   let draft = null; // what was entered meanwhile: { rank, text, press }
 
@@ -27,7 +27,7 @@
     sheet.dataset.shown = "1";
     sheet.removeAttribute("open");
     sheet.showModal();
-    const first = sheet.querySelector("[aria-invalid]") || (fine && sheet.querySelector("input:not([type=hidden]):checked, .sheet-body a, .sheet-body input:not([type=hidden])"));
+    const first = sheet.querySelector("[aria-invalid]") || (!touch && sheet.querySelector("input:not([type=hidden]):checked, .sheet-body a, .sheet-body input:not([type=hidden])"));
     if (first) first.focus();
   }
 
@@ -37,7 +37,7 @@
     if (active && active !== document.body && document.contains(active)) return;
     // A field opens the keyboard of a phone: there the keys are on the page.
     const next = document.querySelector("#console [data-focus]");
-    if (next && (fine || next.tagName !== "INPUT")) next.focus({ preventScroll: true });
+    if (next && (!touch || next.tagName !== "INPUT")) next.focus({ preventScroll: true });
   }
 
   function say() {
@@ -147,6 +147,9 @@
     if (event.key === "/") event.preventDefault();
     input.focus();
   });
+
+  document.addEventListener("pointerdown", (event) => { touch = event.pointerType === "touch"; }, true);
+  document.addEventListener("keydown", () => { touch = false; }, true);
 
   document.addEventListener("DOMContentLoaded", ready);
   document.addEventListener("htmx:afterSettle", function () {
