@@ -433,6 +433,10 @@ def test_wrong_result_called(called: str) -> None:
 def test_wrong_result_called_and_called_again() -> None:
     judged = judge(f"{NATURAL} *call:banker call:player:9-7 end")
     assert judged.finding("wrong-result-called")["seq"] == judged.marked
+    assert judged.finding("wrong-result-called")["state"] == "corrected"
+    right_first = judge(f"{NATURAL} call:player:9-7 *call:banker end")
+    assert right_first.finding("wrong-result-called")["seq"] == right_first.marked
+    assert right_first.finding("wrong-result-called")["state"] == "open"
 
 
 def test_wrong_result_called_because_a_card_lies_wrong() -> None:

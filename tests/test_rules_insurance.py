@@ -277,6 +277,18 @@ def test_insurance_of_the_side_that_is_not_insured() -> None:
     assert settled(text) == ("0.00", "40.00")
 
 
+@pytest.mark.parametrize(
+    "mistake",
+    ["ins:2 /ins:2", "ins:1 bet:2:insurance_banker=5 /ins:1"],  # a window too many; the side that is not insured
+)
+def test_one_mistake_voids_every_insurance_bet_of_the_hand(mistake: str) -> None:
+    """Also the bet that was bought as it should be (INS-void), and nothing else."""
+    bought = "bet:1:player=10 bet:1:insurance_player=40"
+    text = f"open close {four(6, 5)} ins:1 odds:player=3 {bought} /ins:1 {mistake} B3:4d end"
+    lines = judge(text, "insurance").json["settlement"]
+    assert [(line["owed"], line["returned"]) for line in lines[:2]] == [("0.00", "0.00"), ("0.00", "40.00")]
+
+
 @pytest.mark.parametrize("when", ["void:insurance", "end void:insurance"])
 def test_void_insurance_returns_the_insurance_stakes_only(when: str) -> None:
     text = f"open bet:1:player=10 close {four(6, 5)} ins:1 odds:player=3 bet:1:insurance_player=40 /ins:1 B3:4d {when}"

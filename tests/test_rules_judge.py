@@ -425,6 +425,12 @@ def test_nothing_is_due_that_depends_on_a_card_not_yet_open() -> None:
     assert judge(f"{BOTH_DRAW} P3:- up:P3:6h").hand.next_due == "B3"
 
 
+def test_cards_not_yet_known_lie_where_they_were_put() -> None:
+    judged = judge("open close P1:2h B1:4s P2:3d B2:- P3:-")
+    assert judged.json["correct"] == {"P": ["2h", "3d", "??"], "B": ["4s", "??"], "extra": [], "next": None}
+    assert judged.hand.result is None
+
+
 def test_the_audit_of_a_hand_is_one_json_object_as_the_log_page_shows_it() -> None:
     judged = judge("open bet:1:banker=100.00 close P1:9h B1:4s P2:3d B2:2c *B3:Kd")
     assert judged.json == {

@@ -107,7 +107,7 @@ class Live:
     def _store(self) -> None:
         shoe = self.fold.shoe and ShoeFold.from_json(through_json(self.fold.shoe.to_json()))
         hand = None if self.fold.hand is None else folded_again(self.fold.hand)
-        self.fold = TableFold.resume(TABLE, shoe, hand, self.fold.last_at)
+        self.fold = TableFold.resume(TABLE, shoe, hand)
         self.left = [folded_again(fold) if isinstance(fold, HandFold) else fold for fold in self.left]
 
     def audits(self) -> list[HandAudit | ShoeAudit]:
