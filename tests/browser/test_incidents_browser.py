@@ -93,6 +93,7 @@ def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: En
     page.get_by_role("link", name="B07 shoe 1 hand 1").click()
     page.get_by_role("checkbox", name="Correct").uncheck()
     page.get_by_role("checkbox", name="Void the hand").check()
+    expect(look_ahead(page)).to_contain_text("This departs from what the rules require.")
     page.get_by_role("button", name="Decide", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text="Write down why")).to_be_visible()
     expect(page.get_by_role("checkbox", name="Void the hand")).to_be_checked()
