@@ -2,8 +2,8 @@
 
 import pytest
 
-from dealing.rules.judge import ShoeAudit
-from tests.rules_logs import judge
+from dealing.rules.judge import ShoeAudit, fold_all
+from tests.rules_logs import TABLE, judge, log
 
 NATURAL = "open close P1:9h B1:4s P2:Kd B2:3c"  # Player 9, Banker 7
 BOTH_DRAW = "open close P1:2h B1:4s P2:3d B2:Kc"  # Player 5, Banker 4: the fifth card is P3
@@ -589,8 +589,9 @@ def test_a_pushed_stake_need_not_be_logged_but_may_be() -> None:
 # --- The shoe ---------------------------------------------------------------------------------------------------------
 
 
-def test_burn_missing() -> None:
-    judged = judge(f"shoe-open:commission hand:1 {NATURAL} end", prelude=False)
+@pytest.mark.parametrize("burn", ["", "burn:5h", "burned:5"])
+def test_burn_missing(burn: str) -> None:
+    judged = judge(f"shoe-open:commission {burn} hand:1 {NATURAL} end", prelude=False)
     assert judged.codes == []
     (finding,) = shoe_findings(judged.shoe)
     assert (finding["code"], finding["rules"], finding["state"]) == ("burn-missing", ["SHOE-start"], "open")
@@ -613,6 +614,21 @@ def test_burn_count_wrong(card: str, count: int) -> None:
     assert judged.marked[0] in finding["seq"]  # type: ignore[operator]  # a list
     assert finding["rules"] == ["SHOE-start"]
     assert (finding["ruling"], finding["options"]) == ("discretion", ["stand", "replace shoe"])
+
+
+def test_a_burn_in_two_goes_is_put_right_before_the_first_hand() -> None:
+    start = "shoe-open:commission burn:5h burned:3 *burned:2"
+    judged = judge(f"{start} hand:1 {NATURAL} end", prelude=False)
+    (finding,) = shoe_findings(judged.shoe)
+    assert (finding["code"], finding["state"], finding["ruling"]) == ("burn-count-wrong", "corrected", "correct")
+
+
+def test_before_the_first_hand_a_wrong_burn_is_simply_corrected() -> None:
+    events, _ = log("shoe-open:commission burn:5h burned:4", prelude=False)
+    (shoe,) = fold_all(TABLE, events).audits
+    assert isinstance(shoe, ShoeAudit)
+    (finding,) = shoe_findings(shoe)
+    assert (finding["state"], finding["ruling"], finding["mandatory"]) == ("open", "correct", True)
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,8 @@ def test_houses_without_insurance_never_have_it_due(ruleset: str) -> None:
 def test_no_window_is_due_while_a_card_is_face_down() -> None:
     judged = judge("open close P1:2h B1:Ks P2:4d B2:- *ins:1", "insurance")
     assert judged.codes == ["insurance-not-due"]
+    known = judge("open close P1:2h B1:Ks P2:4d B2:5c- *ins:1", "insurance")
+    assert known.codes == ["insurance-not-due"]
     opened = judge("open close P1:2h B1:Ks P2:4d B2:- up:B2:5c ins:1 odds:player=3 /ins:1", "insurance")
     assert opened.codes == []
 
@@ -362,6 +364,14 @@ def test_insurance_odds_wrong(odds: str) -> None:
         "rules": ["INS-rate"],
         **STAND,
     }
+
+
+def test_odds_put_right_before_the_time_is_over() -> None:
+    text = f"open close {four(6, 5)} ins:1 *odds:player=8 odds:player=3 /ins:1 B3:4d end"
+    judged = judge(text, "insurance")
+    assert judged.codes == ["insurance-odds-wrong"]
+    assert judged.finding("insurance-odds-wrong")["seq"] == judged.marked
+    assert judged.finding("insurance-odds-wrong")["state"] == "corrected"
 
 
 @pytest.mark.parametrize("odds", ["3", "3.0", "3.00"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dealing.rules.events import EventError
+from dealing.rules.events import EventError, format_event, parse_event
 from dealing.rules.judge import (
     LATE,
     REFUSALS,
@@ -212,16 +212,24 @@ def test_an_amendment_changes_what_later_hands_see_of_the_shoe() -> None:
     ],
 )
 def test_an_amendment_of_nothing_is_refused(text: str, code: str) -> None:
-    events, _ = log(text.replace("fix:99", "fix:9"))
-    lines = [(seq, event) for seq, event in events]
+    lines = log(text.replace("fix:99", "fix:9"))[0]
     if code == "no-entry":
         seq, event = lines[-1]
-        lines[-1] = (seq, type(event)(**{f: getattr(event, f) for f in event.__struct_fields__} | {"seq": 99}))
+        lines[-1] = (seq, parse_event(json.loads(format_event(event)) | {"seq": 99}))
     with pytest.raises(EventRefused) as caught:
         effective(lines)
     assert (caught.value.key, caught.value.code) == ("seq", code)
     with pytest.raises(EventRefused):
         fold_all(TABLE, lines)
+
+
+def test_an_amendment_of_what_comes_after_it_is_refused() -> None:
+    events = dict(log(f"{NATURAL} fix:9 call:player end")[0])
+    line = json.loads(format_event(events[10])) | {"seq": 11}
+    events[10] = parse_event(line)
+    with pytest.raises(EventRefused) as caught:
+        effective(sorted(events.items()))
+    assert caught.value.code == "no-entry"
 
 
 def test_an_amendment_that_makes_the_log_impossible_is_refused() -> None:
