@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from .models import Decision, Incident, IncidentFinding
+from .models import Decision, Incident, IncidentFinding, IncidentReview
 
 
 class ReadOnly:
@@ -42,6 +42,29 @@ class DecisionInline(ReadOnly, admin.TabularInline):
     extra = 0
 
 
+class ReviewInline(ReadOnly, admin.TabularInline):
+    """The review notes of an incident."""
+
+    model = IncidentReview
+    fields = (
+        "number",
+        "error_by",
+        "dealer_name",
+        "supervisor_name",
+        "camera",
+        "video_at",
+        "second_reviewer_name",
+        "money_lost",
+        "money_saved",
+        "follow_up",
+        "follow_up_done",
+        "note",
+        "written_by_name",
+        "written_at",
+    )
+    extra = 0
+
+
 @admin.register(Incident)
 class IncidentAdmin(ReadOnly, admin.ModelAdmin):
     """Incidents with their findings and decisions."""
@@ -50,7 +73,7 @@ class IncidentAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ("status", "table", "ruleset")
     list_select_related = ("table",)
     date_hierarchy = "opened_at"
-    inlines = (FindingInline, DecisionInline)
+    inlines = (FindingInline, DecisionInline, ReviewInline)
 
 
 @admin.register(Decision)

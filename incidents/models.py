@@ -2,12 +2,13 @@
 
 An `Incident` belongs to one hand (or to a shoe, for findings of the shoe) and names it by table, shoe and hand
 *number*: the projections in `dealing` may be thrown away and made again without touching it. `IncidentFinding` rows
-follow the log, whatever it says now. `Decision` rows are append-only (`dealing.triggers`): a new decision supersedes
-the one before.
+follow the log, whatever it says now. `Decision` and `IncidentReview` rows are append-only (`dealing.triggers`): a new
+decision supersedes the one before, and the latest review note speaks.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from dealing.models import Table
+from dealing.models import StaffMember, Table
 
 
 class Incident(models.Model):
@@ -181,3 +182,89 @@ class Decision(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Refused: decisions are kept."""
         raise TypeError("a decision is never deleted")
+
+
+class IncidentReview(models.Model):
+    """What is known about an incident beside the log, as it stood at one time: a note repeats everything it keeps.
+
+    Never changed, never deleted; the database itself refuses to. The note with the highest number speaks. People stand
+    as a reference and as text: the text says who it was even where a code changes later. Money in the table's currency.
+    """
+
+    class ErrorBy(models.TextChoices):
+        NONE = "none", pgettext_lazy("whose error", "Nobody’s")
+        DEALER = "dealer", pgettext_lazy("whose error", "The dealer’s")
+        SUPERVISOR = "supervisor", pgettext_lazy("whose error", "The supervisor’s")
+        PATRON = "patron", pgettext_lazy("whose error", "A patron’s")
+        DEVICE = "device", pgettext_lazy("whose error", "A device’s")
+
+    incident = models.ForeignKey(
+        Incident, verbose_name=_("incident"), on_delete=models.PROTECT, related_name="reviews", db_index=False
+    )
+    number = models.PositiveIntegerField(_("number"))
+    error_by = models.CharField(
+        _("whose error"), max_length=12, choices=ErrorBy.choices, blank=True, help_text=_("Empty: not known yet.")
+    )
+    dealer = models.ForeignKey(
+        StaffMember, verbose_name=_("dealer"), on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    dealer_name = models.TextField(_("name of the dealer"), blank=True)
+    supervisor = models.ForeignKey(
+        StaffMember, verbose_name=_("supervisor"), on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    supervisor_name = models.TextField(_("name of the supervisor"), blank=True)
+    camera = models.CharField(_("camera"), max_length=60, blank=True)
+    video_at = models.DateTimeField(_("time of the video"), null=True, blank=True)
+    second_reviewer = models.ForeignKey(
+        StaffMember,
+        verbose_name=_("second reviewer"),
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    second_reviewer_name = models.TextField(_("name of the second reviewer"), blank=True)
+    money_lost = models.DecimalField(_("money lost"), max_digits=14, decimal_places=2, null=True, blank=True)
+    money_saved = models.DecimalField(_("money saved"), max_digits=14, decimal_places=2, null=True, blank=True)
+    follow_up = models.TextField(_("follow-up"), blank=True)
+    follow_up_done = models.BooleanField(_("follow-up done"), default=False)
+    note = models.TextField(_("note"), blank=True)
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("written by"),
+        on_delete=models.PROTECT,
+        related_name="incident_reviews",
+    )
+    written_by_name = models.TextField(_("name of who wrote it"))
+    written_at = models.DateTimeField(_("written at"))
+
+    class Meta:
+        verbose_name = _("review note")
+        verbose_name_plural = _("review notes")
+        ordering = ("incident_id", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("incident", "number"), name="review_number_once"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="review_number_positive"),
+            models.CheckConstraint(
+                condition=(Q(money_lost__isnull=True) | Q(money_lost__gte=Decimal(0)))
+                & (Q(money_saved__isnull=True) | Q(money_saved__gte=Decimal(0))),
+                name="review_money_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(follow_up_done=False) | ~Q(follow_up=""), name="review_done_is_something"
+            ),
+        )
+        indexes = (models.Index(fields=("written_at",), name="review_written"),)
+
+    def __str__(self) -> str:
+        return _("%(incident)s, review note %(number)d") % {"incident": self.incident, "number": self.number}
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Refused for a note already written."""
+        if not self._state.adding:
+            raise TypeError("a review note is never edited: write another one")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refused: review notes are kept."""
+        raise TypeError("a review note is never deleted")

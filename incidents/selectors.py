@@ -16,7 +16,7 @@ from dealing.rules.judge import HandFold
 from dealing.rules.rulesets import LANGUAGES, Ruleset, RulesetError, UnknownRuleset, get_ruleset
 
 from . import rulings
-from .models import Decision, Incident, IncidentFinding
+from .models import Decision, Incident, IncidentFinding, IncidentReview
 
 
 def ruleset_of(name: str) -> Ruleset | None:
@@ -72,6 +72,7 @@ class Case:
     incident: Incident
     findings: list[IncidentFinding]
     decisions: list[Decision]
+    reviews: list[IncidentReview]
     shoe: Shoe | None
     hand: Hand | None
     playing: int | None
@@ -101,6 +102,11 @@ class Case:
     def decision(self) -> Decision | None:
         """The one in force."""
         return self.decisions[-1] if self.decisions else None
+
+    @property
+    def review(self) -> IncidentReview | None:
+        """The review note that speaks."""
+        return self.reviews[-1] if self.reviews else None
 
     @property
     def seen(self) -> str:
@@ -165,6 +171,7 @@ def load_case(incident: Incident) -> Case:
         incident,
         list(incident.findings.all()),
         list(incident.decisions.select_related("decided_by").order_by("number")),
+        list(incident.reviews.select_related("second_reviewer").order_by("number")),
         shoe,
         hand,
         playing,

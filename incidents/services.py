@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
@@ -16,13 +16,13 @@ from django.utils.translation import ngettext
 
 from dealing.log import record_many
 from dealing.messages import explain
-from dealing.models import Hand, Shoe, Table, TableEvent
-from dealing.people import can_decide
+from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
+from dealing.people import can_decide, can_supervise
 from dealing.rules.events import EventError
 from dealing.wording import action_name
 
 from . import rulings
-from .models import Decision, Incident, IncidentFinding
+from .models import Decision, Incident, IncidentFinding, IncidentReview
 from .selectors import Case, citations, load_case, recorded_by
 from .wording import obstacle_text
 
@@ -191,6 +191,13 @@ def check_decision(
             _("You recorded events of this yourself, so another manager has to decide."),
             "four-eyes",
         )
+    second = case.review.second_reviewer if case.review is not None else None
+    if second is not None and second.user_id == user.pk:
+        refuse(
+            NON_FIELD_ERRORS,
+            _("You are named as the second reviewer of this, so another manager has to decide."),
+            "second-reviewer",
+        )
     if not chosen:
         refuse("actions", _("Choose what is to be done."), "required")
     if len(chosen) != len(set(given)):
@@ -243,3 +250,106 @@ def _carry_out(case: Case, user: User, chosen: Sequence[str], reason: str) -> li
 def _snapshot(case: Case) -> list[dict[str, Any]]:
     """The findings and what the rules say of them, as worded now."""
     return [{**finding.as_dict(), "citations": citations(case.ruleset, finding.rules)} for finding in case.findings]
+
+
+# --- what is known beside the log -----------------------------------------------------------------------------------
+
+#: What a review note says; a new note takes over whatever it does not change.
+REVIEW_FIELDS: Final = (
+    "error_by",
+    "dealer",
+    "supervisor",
+    "camera",
+    "video_at",
+    "second_reviewer",
+    "money_lost",
+    "money_saved",
+    "follow_up",
+    "follow_up_done",
+    "note",
+)
+#: Those that stay true from one note to the next; a `note` is said once.
+KEPT_FIELDS: Final = REVIEW_FIELDS[:-1]
+TEXT_LIMIT: Final = 1000
+
+
+def do_review_incident(
+    incident: Incident, user: User, said: Mapping[str, Any], *, seen: int | None = None
+) -> IncidentReview:
+    """Add a review note. `said`: values of REVIEW_FIELDS; what is left out stays as the last note has it.
+
+    `seen` is the number of the note that the writer read last (0: none); None: whatever was written last is taken over.
+
+    Raises PermissionDenied for somebody below a supervisor, and ValidationError by field; nothing is kept then.
+    """
+    if not can_supervise(user):
+        raise PermissionDenied(_("Only a supervisor or a manager may do this."))
+    if unknown := set(said) - set(REVIEW_FIELDS):
+        raise TypeError(f"a review note has no {', '.join(sorted(unknown))}")
+    with transaction.atomic():
+        # As for a decision: whoever is named second reviewer and whoever decides must not become the same person.
+        Table.objects.select_for_update().get(pk=incident.table_id)
+        incident = Incident.objects.select_related("table__venue").get(pk=incident.pk)
+        last = incident.reviews.order_by("number").last()
+        values = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+        values |= {name: value.strip() if isinstance(value, str) else value for name, value in said.items()}
+        check_review(incident, last, values, seen=seen)
+        return IncidentReview.objects.create(
+            incident=incident,
+            number=1 if last is None else last.number + 1,
+            written_by=user,
+            written_by_name=user.get_full_name() or user.get_username(),
+            written_at=timezone.now(),
+            **{f"{role}_name": staff_name(values.get(role)) for role in ("dealer", "supervisor", "second_reviewer")},
+            **values,
+        )
+
+
+def staff_name(member: StaffMember | None) -> str:
+    """A member of staff as text: the code, and the name where there is one; empty for nobody."""
+    if member is None:
+        return ""
+    name = member.user.get_full_name()
+    return f"{member.code} {name}" if name else member.code
+
+
+def check_review(
+    incident: Incident, last: IncidentReview | None, values: Mapping[str, Any], *, seen: int | None = None
+) -> None:
+    """Raises ValidationError by field where this note cannot be kept."""
+    errors: dict[str, ValidationError] = {}
+    if seen is not None and seen != (0 if last is None else last.number):
+        errors[NON_FIELD_ERRORS] = ValidationError(
+            _("Somebody else wrote a note meanwhile. Read it, then add yours."), code="stale"
+        )
+    for role in ("dealer", "supervisor", "second_reviewer"):
+        member = values.get(role)
+        if member is not None and member.venue_id != incident.table.venue_id:
+            errors[role] = ValidationError(_("This person does not work in this house."), code="other-house")
+    reviewer = values.get("second_reviewer")
+    decision = incident.decisions.order_by("number").last()
+    if reviewer is not None and decision is not None and reviewer.user_id == decision.decided_by_id:
+        errors["second_reviewer"] = ValidationError(
+            _("%(name)s decided this. The second reviewer is somebody else."),
+            code="four-eyes",
+            params={"name": decision.decided_by_name},
+        )
+    for field in ("money_lost", "money_saved"):
+        amount = values.get(field)
+        if amount is not None and amount < 0:
+            errors[field] = ValidationError(_("Write the amount without a sign."), code="negative")
+    video_at = values.get("video_at")
+    if video_at is not None and video_at > timezone.now():
+        errors["video_at"] = ValidationError(_("This is still to come."), code="future")
+    if values.get("follow_up_done") and not values.get("follow_up"):
+        errors["follow_up"] = ValidationError(_("Write down what was done."), code="required")
+    for field in ("camera", "follow_up", "note"):
+        if "\x00" in values.get(field, ""):  # PostgreSQL keeps no such character
+            errors[field] = ValidationError(_("This holds a character that cannot be stored."), code="not-storable")
+    before = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+    same = all((before.get(name) or None) == (values.get(name) or None) for name in KEPT_FIELDS if name[:5] != "money")
+    same &= all(before.get(name) == values.get(name) for name in ("money_lost", "money_saved"))
+    if not errors and same and not values.get("note"):
+        errors[NON_FIELD_ERRORS] = ValidationError(_("This says nothing new."), code="nothing-new")
+    if errors:
+        raise ValidationError(dict(errors))

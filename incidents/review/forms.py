@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from dealing.models import StaffMember, Venue
+from dealing.people import AUDITOR, MANAGER, SUPERVISOR
 from dealing.wording import ACTIONS as ACTION_WORDS
 from incidents import rulings
-from incidents.models import Incident
+from incidents.models import Incident, IncidentReview
+from incidents.services import KEPT_FIELDS, REVIEW_FIELDS, TEXT_LIMIT, staff_name
 
 
 class DecisionForm(forms.Form):
@@ -32,6 +37,101 @@ class DecisionForm(forms.Form):
         help_text=_("Needed where you depart from a ruling that the rules require. It is kept with the decision."),
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class StaffField(forms.ModelChoiceField):
+    """Somebody of the house."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        """Code and name."""
+        return staff_name(obj)
+
+
+class AmountField(forms.DecimalField):
+    """An amount of money as people write it: with or without a comma between thousands."""
+
+    def __init__(self, label: Any) -> None:
+        wrong = _("This is no amount. Write it as 1500 or 1500.50.")
+        super().__init__(
+            label=label,
+            required=False,
+            max_digits=14,
+            decimal_places=2,
+            # A number input drops what is wrong before anybody can say why.
+            widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "class": "amount"}),
+            error_messages={
+                "invalid": wrong,
+                "max_digits": _("This amount is too large."),
+                "max_whole_digits": _("This amount is too large."),
+                "max_decimal_places": _("Use at most two digits after the point."),
+            },
+        )
+
+    def to_python(self, value: Any) -> Any:
+        """The amount. ValidationError where it is none."""
+        if isinstance(value, str) and re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d*)?", value.strip()):
+            value = value.replace(",", "")
+        return super().to_python(value)
+
+
+class ReviewForm(forms.Form):
+    """A review note: what a dispute audit needs beside the log. `services.check_review` checks the rest."""
+
+    error_by = forms.ChoiceField(
+        label=_("Whose error was it?"),
+        choices=[("", _("Not known yet")), *IncidentReview.ErrorBy.choices],
+        required=False,
+    )
+    dealer = StaffField(label=_("Dealer on duty"), queryset=StaffMember.objects.none(), required=False)
+    supervisor = StaffField(label=_("Supervisor on duty"), queryset=StaffMember.objects.none(), required=False)
+    camera = forms.CharField(
+        label=_("Camera"), max_length=60, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    video_at = forms.DateTimeField(
+        label=_("Time of the video"),
+        required=False,
+        widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M:%S", attrs={"type": "datetime-local", "step": "1"}),
+        input_formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"],
+        error_messages={"invalid": _("This is no date and time.")},
+    )
+    second_reviewer = StaffField(
+        label=_("Second reviewer"),
+        queryset=StaffMember.objects.none(),
+        required=False,
+        help_text=_("Somebody else than the manager who decides."),
+    )
+    money_lost = AmountField(_("Money lost to the house"))
+    money_saved = AmountField(_("Money saved for the house"))
+    follow_up = forms.CharField(
+        label=_("Follow-up"), max_length=TEXT_LIMIT, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    follow_up_done = forms.BooleanField(label=_("Done"), required=False)
+    note = forms.CharField(
+        label=_("Note"), max_length=TEXT_LIMIT, required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    after = forms.IntegerField(widget=forms.HiddenInput, required=False, min_value=0)
+
+    def __init__(self, data: Any, venue: Venue, last: IncidentReview | None) -> None:
+        known = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+        super().__init__(data, initial={**known, "after": 0 if last is None else last.number})
+        people = [getattr(last, f"{role}_id") for role in ("dealer", "supervisor", "second_reviewer")] if last else []
+        staff = StaffMember.objects.filter(venue=venue).select_related("user").order_by("code")
+        here = staff.filter(Q(user__is_active=True) | Q(pk__in=[pk for pk in people if pk]))
+        reviewing = Q(user__groups__name__in=(SUPERVISOR, MANAGER, AUDITOR)) | Q(user__is_superuser=True)
+        for role, who in (
+            ("dealer", here),
+            ("supervisor", here),
+            ("second_reviewer", here.filter(reviewing | Q(pk__in=[pk for pk in people if pk])).distinct()),
+        ):
+            field = self.fields[role]
+            assert isinstance(field, StaffField)  # noqa: S101  # for the type checker
+            field.queryset, field.empty_label = who, "–"
+            field.error_messages["invalid_choice"] = _("Choose somebody from the list.")
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the note says, for `do_review_incident`."""
+        return {name: self.cleaned_data[name] for name in REVIEW_FIELDS}
 
 
 class QueueForm(forms.Form):

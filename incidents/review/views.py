@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Case as When_
 from django.db.models import IntegerField, Q, QuerySet, Value, When
@@ -17,20 +17,20 @@ from django.utils import timezone
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealing import wording
 from dealing.models import Table
-from dealing.people import can_decide, reader_required
+from dealing.people import can_decide, can_supervise, reader_required, supervisor_required
 from dealing.rules.audit import Felt
 from dealing.rules.rulesets import Citation
 from incidents import rulings
 from incidents.models import Decision, Incident, IncidentFinding
 from incidents.selectors import Case, load_case, log_of, recommendation_of, recorded_by, ruleset_of
-from incidents.services import do_decide_incident
+from incidents.services import do_decide_incident, do_review_incident
 from incidents.wording import NO_LINE, obstacle_text
 
-from .forms import DecisionForm, QueueForm
+from .forms import DecisionForm, QueueForm, ReviewForm
 from .lines import tell_planned, timeline
 
 PAGE = 25
@@ -186,9 +186,11 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "incidents/incident.html", context, status=422 if form else 200)
 
 
-def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[str, Any]:
+def _page(
+    request: HttpRequest, case: Case, form: DecisionForm | None, review_form: ReviewForm | None = None
+) -> dict[str, Any]:
     user = request.user
-    asked = request.method == "POST"
+    asked = request.method == "POST" and review_form is None
     if asked:
         chosen = rulings.in_order(request.POST.getlist("actions"))
     elif case.decision is None:
@@ -200,6 +202,9 @@ def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[s
     else:
         chosen = ()
     recorder = can_decide(user) and recorded_by(case.incident, user)
+    second = case.review.second_reviewer if case.review is not None else None
+    is_second = second is not None and second.user_id == user.pk
+    may_decide = can_decide(user) and not recorder and not is_second
     rows = list(log_of(case.incident))
     return {
         "incident": case.incident,
@@ -208,10 +213,14 @@ def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[s
         "recommendation": case.recommendation,
         "timeline": timeline(rows, case.findings, case.decisions),
         "decisions": list(reversed(case.decisions)),
-        "may_decide": can_decide(user) and not recorder and case.incident.status != Incident.Status.WITHDRAWN,
+        "may_decide": may_decide and case.incident.status != Incident.Status.WITHDRAWN,
         "is_manager": can_decide(user),
         "is_recorder": recorder,
+        "is_second_reviewer": can_decide(user) and is_second,
         "form": form or DecisionForm(initial={"reason": request.POST.get("reason", "")}),
+        "may_review": can_supervise(user),
+        "review_form": review_form or ReviewForm(None, case.incident.table.venue, case.review),
+        "reviews": list(reversed(case.reviews)),
         "options": _options(case, _offered(case.recommendation), chosen),
         "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
         "decide_open": asked or case.incident.status == Incident.Status.OPEN,
@@ -219,6 +228,39 @@ def _page(request: HttpRequest, case: Case, form: DecisionForm | None) -> dict[s
         **_felts(case),
         **_outlook(case, chosen),
     }
+
+
+@require_POST
+@never_cache
+@supervisor_required
+def review(request: HttpRequest, pk: int) -> HttpResponse:
+    """Add a review note; where it cannot be kept, the page again with what was typed."""
+    found = _get_incident(pk)
+    venue = found.table.venue
+    last = found.reviews.order_by("number").last()
+    form = ReviewForm(request.POST, venue, last)
+    with timezone.override(venue.zone):  # the form's times are the house's
+        valid = form.is_valid()
+    if valid:
+        try:
+            do_review_incident(
+                found,
+                request.user,  # type: ignore[arg-type]  # a supervisor is no anonymous user
+                form.said,
+                seen=form.cleaned_data["after"],
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, _("The note is kept."))
+            return redirect("incidents:incident", pk)
+    if form.has_error(NON_FIELD_ERRORS, "stale"):
+        # The newer note is on the page now: what was typed can be sent again after it.
+        typed = request.POST.copy()
+        typed["after"] = str(found.reviews.count())
+        form.data = typed
+    context = _page(request, load_case(found), None, form)
+    return render(request, "incidents/incident.html", context, status=422)
 
 
 def _shown(case: Case, finding: IncidentFinding) -> FindingShown:
