@@ -31,39 +31,59 @@ from dealing.rules.tableau import PLACES
 #: The page that the apps above may offer for a hand's incident: arguments table code, shoe and hand number.
 INCIDENT_PAGE = "incidents:for_hand"
 
-#: Entries whose card may lie wrong on the table: a dealer mistake can be put right from their line of the timeline.
-ON_THE_FELT = (log.CardDealt, log.Opened)
+
+class Line(NamedTuple):
+    """What a line of the timeline shows.
+
+    ``amended``: position of the amendment that replaced or withdrew the entry, 0 for none; ``now``: what it says since,
+    empty when withdrawn. For an amendment itself, ``about`` is the position it is about and ``why`` its reason.
+    """
+
+    seq: int
+    iso: str
+    clock: str
+    by: str
+    text: str
+    amended: int
+    now: str
+    about: int
+    why: str
+    wrong: bool
+    can_amend: bool
 
 
 @dataclass(slots=True)
 class Entry:
-    """One line of the timeline."""
+    """An entry of the log on its way to the timeline; see `Line`."""
 
     seq: int
     at: dt.datetime
     by: str
     event: Event
-    text: str
-    #: Position of the amendment that replaced or withdrew it, 0 for none; the text it has now, empty when withdrawn.
+    text: str = ""
     amended: int = 0
     now: str = ""
-    #: For an amendment: the position it is about, and why.
     about: int = 0
     why: str = ""
     wrong: bool = False
     can_amend: bool = False
-    #: The place its card was put, for entries of the felt.
-    place: str = ""
 
     @property
-    def clock(self) -> str:
-        """The time of day at the table."""
-        return f"{self.at:%H:%M:%S}"
-
-    @property
-    def iso(self) -> str:
-        """The time as the log writes it."""
-        return log.format_time(self.at)
+    def line(self) -> Line:
+        """What is shown of it."""
+        return Line(
+            self.seq,
+            log.format_time(self.at),
+            f"{self.at:%H:%M:%S}",
+            self.by,
+            self.text,
+            self.amended,
+            self.now,
+            self.about,
+            self.why,
+            self.wrong,
+            self.can_amend,
+        )
 
 
 class Row(NamedTuple):
@@ -132,7 +152,7 @@ def timeline(
     entries: dict[int, Entry] = {}
     for row in rows:
         event = row.event
-        shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event, "")
+        shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event)
         if isinstance(event, log.Amended):
             told = entries.get(event.seq)
             shown.about, shown.why = event.seq, event.reason
@@ -145,8 +165,6 @@ def timeline(
             shown.text = words.entry(event)
             shown.can_amend = can_amend
             shown.wrong = row.seq in wrong
-            if isinstance(event, ON_THE_FELT):
-                shown.place = event.to if isinstance(event, log.CardDealt) else event.place
         entries[row.seq] = shown
     return list(reversed(entries.values()))
 

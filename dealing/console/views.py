@@ -12,6 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
@@ -200,6 +201,7 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
         "forms": forms,
         "call_sides": ("player", "tie", "banker"),
         "wrong_groups": _wrong_groups(state) if answer.sheet and answer.sheet.name == WRONG_SHEET else (),
+        "form_token": get_token(request),  # masked once a page and not once a form
         "address": reverse("console:table", args=(table.code,)),
         "record_address": reverse("console:record", args=(table.code,)),
     }

@@ -6,15 +6,16 @@ from functools import lru_cache
 from typing import Any
 
 from django import template
-from django.middleware.csrf import get_token
 from django.template import Context
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
-from dealing.console.state import State, fresh_key
+from dealing.console.state import Entry, Line, PlaceKey, State, fresh_key
 from dealing.rules.cards import RANKS, SUITS
 from dealing.rules.rulesets import Ruleset
 from dealing.templatetags.table_tags import suit
@@ -90,6 +91,32 @@ def card_choices(name: str) -> SafeString:
     return _choices(get_language() or "en", name)
 
 
+# What stays the same from one card to the next is drawn once: a line of the log, the row of places. The arguments are
+# all that the templates see, so an equal call gives an equal text.
+
+
+@lru_cache(maxsize=4096)
+def _line(language: str, address: str, live: bool, line: Line) -> SafeString:
+    return render_to_string("console/timeline_line.html", {"entry": line, "address": address, "live": live})
+
+
+@register.simple_tag
+def timeline_line(entry: Entry, code: str, live: object) -> SafeString:
+    """An entry of the log. `live`: on the console, where a dealer mistake can be recorded too."""
+    return _line(get_language() or "en", reverse("console:table", args=(code,)), bool(live), entry.line)
+
+
+@lru_cache(maxsize=512)
+def _places(language: str, keys: tuple[PlaceKey, ...], chosen: str) -> SafeString:
+    return render_to_string("console/place_keys.html", {"keys": keys, "chosen": chosen})
+
+
+@register.simple_tag
+def place_keys(keys: list[PlaceKey], chosen: str) -> SafeString:
+    """The row of places; `chosen` is the one that was pressed, empty for the one proposed."""
+    return _places(get_language() or "en", tuple(keys), chosen)
+
+
 @register.filter
 def cited(finding: Any, ruleset: Ruleset) -> list[Any]:
     """The citations of a finding's rules in the active language."""
@@ -114,7 +141,7 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="event" value="{}">'
         '<input type="hidden" name="key" value="{}"><input type="hidden" name="seq" value="{}">{}'
         '<input type="hidden" name="hand" value="{}">{}',
-        get_token(context["request"]),
+        context["form_token"],
         event,
         fresh_key(),
         state.table.last_seq,
