@@ -11,6 +11,7 @@ from .health import health
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
+    path("tables/", include("dealing.roads_urls")),
     path("tables/", include("dealing.console.urls")),
     path("incidents/", include("incidents.review.urls")),
     path("look/", include("dealing.look_urls")),
