@@ -56,7 +56,7 @@ def page(client: Client, **query: Any) -> str:
     return response.content.decode()
 
 
-def live(client: Client, seq: object, hand: object = "") -> Any:
+def live(client: Client, seq: int | str, hand: int | str = "") -> Any:
     return client.get(reverse("roads:live", args=("B07",)), {"seq": seq, "hand": hand}, headers=HTMX)
 
 
@@ -101,11 +101,11 @@ def test_nobody_else_does(client: Client, people: People, dealt: Table) -> None:
 def test_a_table_of_another_house_is_not_there(client: Client, people: People, dealt: Table) -> None:
     user = people("manager")
     elsewhere = Venue.objects.create(code="HILL", name="Hill House")
-    user.staff_member.venue = elsewhere  # type: ignore[attr-defined]  # the reverse of a one-to-one
-    user.staff_member.save()  # type: ignore[attr-defined]
+    user.staff_member.venue = elsewhere
+    user.staff_member.save()
     client.force_login(user)
     assert client.get(reverse("roads:display", args=("B07",))).status_code == 404
-    user.staff_member.delete()  # type: ignore[attr-defined]
+    user.staff_member.delete()
     assert client.get(reverse("roads:display", args=("B07",))).status_code == 200
 
 
