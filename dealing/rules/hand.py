@@ -11,7 +11,7 @@ leads out of the clean situations makes the fold take the hand's steps again in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
@@ -887,22 +887,22 @@ class HandFold:
 
     def step(self, seq: int, event: Event) -> None:
         """Take the next event. Raises :class:`EventRefused` and leaves the fold as it was."""
-        clean = self._clean
-        if clean is not None and event.token is not None:
-            if event.token not in clean.after:
+        clean, token = self._clean, event.token
+        if clean is not None and token is not None:
+            if token not in clean.after:
                 self._learn(clean, seq, event)
-            if self.take(iter(((seq, event),))) is None:
+            if self.take(((seq, event),)) is None:
                 return
         self._step_in_full(seq, event)
 
-    def take(self, events: Iterator[tuple[int, Event]]) -> tuple[int, Event] | None:
+    def take(self, events: Iterable[tuple[int, Event]]) -> tuple[int, Event] | None:
         """Take events of this hand for as long as they lead from one known clean situation to the next.
 
         Returns the first event that does not, and was not taken; None where there is no such event.
         """
         clean = self._clean
         if clean is None:
-            return next(events, None)
+            return next(iter(events), None)
         shoe, number, counts, decks, keep = self.shoe, self.number, self.counts, self.context.decks, self.trail.append
         for item in events:
             event = item[1]
