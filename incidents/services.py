@@ -81,10 +81,11 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
     incident.save()
     if not same:
         incident.findings.all().delete()
-        IncidentFinding.objects.bulk_create(_rows(incident, findings))
+        IncidentFinding.objects.bulk_create(finding_rows(incident, findings))
 
 
-def _rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:
+def finding_rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:
+    """The findings as rows of the incident, not saved."""
     rows = []
     for position, finding in enumerate(findings):
         row = IncidentFinding(incident=incident, position=position, **finding)

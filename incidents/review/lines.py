@@ -34,6 +34,8 @@ class Line:
     entry: Line | None = None
     findings: list[IncidentFinding] = field(default_factory=list)
     decision: Decision | None = None
+    #: Which step of the replay it is; 0 for a line that does not count by itself.
+    step: int = 0
 
     #: The date, on the first line of another day than the line before.
     day: dt.date | None = None

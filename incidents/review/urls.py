@@ -10,6 +10,7 @@ urlpatterns = [
     path("", views.queue, name="queue"),
     path("<int:pk>/", views.incident, name="incident"),
     path("<int:pk>/preview/", views.preview, name="preview"),
+    path("<int:pk>/step/", views.step, name="step"),
     path("<int:pk>/review/", views.review, name="review"),
     path("at/<str:table>/<int:shoe>/<int:hand>/", views.for_hand, name="for_hand"),
     path("at/<str:table>/<int:shoe>/", views.for_hand, name="for_shoe"),

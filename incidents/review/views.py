@@ -13,11 +13,13 @@ from django.db.models import Case as When_
 from django.db.models import IntegerField, Q, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import replace_url
 
 from dealing import wording
 from dealing.models import Table
@@ -27,11 +29,12 @@ from dealing.rules.rulesets import Citation
 from incidents import rulings
 from incidents.models import Decision, Incident, IncidentFinding
 from incidents.selectors import Case, load_case, log_of, recommendation_of, recorded_by, ruleset_of
-from incidents.services import do_decide_incident, do_review_incident
+from incidents.services import do_decide_incident, do_review_incident, finding_rows
 from incidents.wording import NO_LINE, obstacle_text
 
 from .forms import DecisionForm, QueueForm, ReviewForm
 from .lines import tell_planned, timeline
+from .replay import Replay, replay
 
 PAGE = 25
 
@@ -206,12 +209,16 @@ def _page(
     is_second = second is not None and second.user_id == user.pk
     may_decide = can_decide(user) and not recorder and not is_second
     rows = list(log_of(case.incident))
+    shown = replay(case, rows, request.GET.get("step"))
+    lines = timeline(rows, case.findings, case.decisions)
+    steps = {seq: number for number, seq in enumerate(shown.seqs, 1)} if shown is not None else {}
+    for line in lines:
+        line.step = steps.get(line.seq, 0)
     return {
         "incident": case.incident,
         "case": case,
-        "findings": [_shown(case, finding) for finding in case.findings],
         "recommendation": case.recommendation,
-        "timeline": timeline(rows, case.findings, case.decisions),
+        "timeline": lines,
         "decisions": list(reversed(case.decisions)),
         "may_decide": may_decide and case.incident.status != Incident.Status.WITHDRAWN,
         "is_manager": can_decide(user),
@@ -225,7 +232,8 @@ def _page(
         "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
         "decide_open": asked or case.incident.status == Incident.Status.OPEN,
         "queue_left": Incident.objects.filter(status=Incident.Status.OPEN).exclude(pk=case.incident.pk).count(),
-        **_felts(case),
+        "money": _money(case),
+        **_replayed(case, shown),
         **_outlook(case, chosen),
     }
 
@@ -273,20 +281,31 @@ def _shown(case: Case, finding: IncidentFinding) -> FindingShown:
     )
 
 
-def _felts(case: Case) -> dict[str, Any]:
-    if case.fold is None:
-        return {"audit": None}
-    audit = case.fold.audit()
+def _replayed(case: Case, shown: Replay | None) -> dict[str, Any]:
+    """The felt, the result and the findings as of the step that is shown."""
+    if shown is None:
+        return {"audit": None, "replay": None, "findings": [_shown(case, finding) for finding in case.findings]}
+    audit = shown.audit
     dealt = rulings.as_dealt(audit.dealt)
+    # At the end they are the incident's own; before it the judge's, in the same form.
+    findings = case.findings if shown.at_end else finding_rows(case.incident, [f.as_dict() for f in audit.findings])
     return {
         "audit": audit,
+        "replay": shown,
+        "findings": [_shown(case, finding) for finding in findings],
         "dealt": _places(audit.dealt),
         "correct": {**_places(audit.correct), "next": audit.next_due},
         "dealt_totals": (dealt.layout.player, dealt.layout.banker) if dealt else None,
         "totals": audit.totals if audit.layout.drawn else None,
         "winner": audit.result.winner if audit.result and audit.status != "voided" else None,
-        "money": rulings.money(audit, audit, case.ruleset) if case.ruleset else [],
     }
+
+
+def _money(case: Case) -> list[rulings.MoneyLine]:
+    if case.fold is None or case.ruleset is None:
+        return []
+    audit = case.fold.audit()
+    return rulings.money(audit, audit, case.ruleset)
 
 
 def _places(felt: Felt) -> dict[str, Any]:
@@ -363,6 +382,22 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     return render(
         request, "incidents/_outlook.html", {"case": case, "incident": case.incident, **_outlook(case, chosen)}
     )
+
+
+@require_safe
+@never_cache
+@reader_required
+def step(request: HttpRequest, pk: int) -> HttpResponse:
+    """The part of the page that replays the hand: `?step=` says as of which event."""
+    found = _get_incident(pk)
+    case = load_case(found)
+    shown = replay(case, list(log_of(found)), request.GET.get("step"))
+    if shown is None:
+        raise Http404(_("There is no hand to replay here."))
+    response = render(request, "incidents/_replay.html", {"incident": found, **_replayed(case, shown)})
+    # Loading the page again, or sending its address to somebody, shows the same step.
+    address = reverse("incidents:incident", args=[pk])
+    return replace_url(response, address if shown.at_end else f"{address}?step={shown.step}")
 
 
 @require_safe

@@ -144,3 +144,74 @@ def test_without_a_mouse(page: Page, enter: Enter) -> None:
     tab_to("Decide")
     page.keyboard.press("Enter")
     decided(page, here)
+
+
+def test_a_hand_is_replayed_with_buttons_keys_and_slider(page: Page, enter: Enter) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    now, felt, slider = page.locator(".replay-now"), page.get_by_label("As dealt"), page.locator("#replay-slider")
+    expect(now).to_contain_text("step 11 of 11")
+    expect(felt.locator(".card")).to_have_count(6)
+
+    # Arrow keys, several at once: none is lost, and the answer to the last one stays.
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(now).to_contain_text("step 7 of 11")
+    expect(felt.locator(".card")).to_have_count(4)
+    expect(page.locator("[data-finding]")).to_have_count(0)
+    expect(slider).to_have_value("7")
+
+    page.get_by_role("link", name="Step on").click()
+    expect(now).to_contain_text("step 8 of 11")
+    expect(felt.locator(".card")).to_have_count(5)
+    expect(page.locator("[data-finding=fifth-card-misplaced]")).to_have_count(1)
+    expect(page.get_by_role("link", name="Step on")).to_be_focused()
+    page.get_by_role("link", name="Step back").click()
+    expect(now).to_contain_text("step 7 of 11")
+
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(now).to_contain_text("step 1 of 11")
+    expect(page.get_by_role("link", name="Step back")).to_have_attribute("aria-disabled", "true")
+    assert nothing_is_cut_off(page)
+    for name in ("Step back", "Step on"):
+        box = page.get_by_role("link", name=name).bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 44
+
+    # The same step again after loading the page; and typing moves the text cursor, not the hand.
+    page.reload()
+    expect(now).to_contain_text("step 1 of 11")
+    page.get_by_label("Reason").fill("ab")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("link", name="to how it stands now").click()
+    expect(now).to_contain_text("step 11 of 11")
+    expect(page.get_by_label("Reason")).to_have_value("ab")
+    assert complaints == []
+
+
+def test_a_review_note_is_written_beside_the_decision(page: Page, enter: Enter) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter()
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    page.get_by_text("Add to the review").click()
+    page.get_by_label("Whose error was it?").select_option(label="The dealer’s")
+    page.get_by_label("Dealer on duty").select_option(label="NOK")
+    page.get_by_label("Camera").fill("C-14")
+    page.get_by_label("Money lost to the house").fill("much")
+    assert nothing_is_cut_off(page)
+    page.get_by_role("button", name="Keep this note").click()
+    field = page.get_by_label("Money lost to the house")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_value("much")
+    expect(page.locator("#id_money_lost_error")).to_contain_text("This is no amount.")
+    field.fill("1,200")
+    page.get_by_role("button", name="Keep this note").click()
+    latest = page.locator("[data-review-latest]")
+    expect(latest).to_contain_text("The dealer’s")
+    expect(latest).to_contain_text("1,200.00")
+    assert nothing_is_cut_off(page)

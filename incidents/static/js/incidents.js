@@ -1,0 +1,66 @@
+// The incident pages: replaying a hand with buttons, slider and arrow keys; walking the queue with the keyboard.
+// Everything here has a plain link or button that does the same without scripts.
+(function () {
+  "use strict";
+
+  /** Whether the key belongs to what is focused (typing, sliding, choosing, scrolling sideways) and not to the page. */
+  function busy(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return true;
+    return Boolean(event.target.closest("input, textarea, select, [contenteditable], dialog[open], .list-wrap"));
+  }
+
+  // ---- replay
+
+  const slider = document.getElementById("replay-slider");
+  const replay = document.getElementById("replay");
+
+  if (slider && replay) {
+    const address = slider.form.dataset.replay;
+    const last = Number(slider.max);
+    let wanted = Number(slider.value); // ahead of what is shown while an answer is on its way
+    let timer = 0;
+
+    function load() {
+      clearTimeout(timer);
+      timer = setTimeout(function () {
+        // A newer step replaces one that is still under way.
+        window.htmx.trigger(replay, "htmx:abort");
+        window.htmx.ajax("GET", `${address}?step=${wanted}`, { source: replay, target: replay, swap: "innerHTML" });
+      }, 40);
+    }
+
+    function go(step) {
+      const next = Math.min(Math.max(step, 1), last);
+      if (next === wanted) return;
+      wanted = next;
+      slider.value = String(next);
+      load();
+    }
+
+    slider.addEventListener("input", () => go(Number(slider.value)));
+    slider.form.addEventListener("submit", (event) => event.preventDefault());
+
+    replay.addEventListener("click", function (event) {
+      const link = event.target.closest("#replay-back, #replay-on, #replay-end");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(link.id === "replay-end" ? last : wanted + (link.id === "replay-on" ? 1 : -1));
+    });
+
+    document.addEventListener("keydown", function (event) {
+      if (busy(event) || event.shiftKey) return;
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      event.preventDefault();
+      go(wanted + (event.key === "ArrowRight" ? 1 : -1));
+    });
+
+    // What could not be loaded is not shown: the controls go back to the step that is.
+    function settle() {
+      wanted = Number(replay.querySelector("[data-step]").dataset.step);
+      slider.value = String(wanted);
+    }
+    replay.addEventListener("htmx:sendError", settle);
+    replay.addEventListener("htmx:responseError", settle);
+    window.addEventListener("pageshow", settle); // a browser may keep the slider where it was
+  }
+})();
