@@ -695,6 +695,14 @@ def test_card_impossible_counts_the_decks_of_the_shoe_and_the_burn_card() -> Non
     assert judged.finding("card-impossible")["seq"] == judged.marked
 
 
+def test_a_face_down_card_beyond_the_hand_may_come_again_as_the_next_hands_first() -> None:
+    opening = "shoe-open:commission:1 burn:5h burned:5 hand:1 open close P1:9h B1:4s P2:Kd B2:3c"
+    judged = judge(f"{opening} P3:6h- end hand:2 open close P1:6h", prelude=False, hand=2)
+    assert judged.codes == []
+    turned_up = judge(f"{opening} P3:6h- up:P3:6h end hand:2 open close P1:6h", prelude=False, hand=2)
+    assert turned_up.codes == ["card-impossible"]
+
+
 def test_a_new_shoe_has_all_its_cards_again() -> None:
     eight = " ".join(f"hand:{n} open close P1:9h B1:4s end" for n in range(1, 9))
     second = "shoe-end:finished shoe:2 shoe-open:commission burn:5h burned:5 hand:1 open close P1:9h"

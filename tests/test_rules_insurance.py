@@ -401,6 +401,19 @@ def test_insurance_late_bet(text: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"open close {four(6, 5)} bet:1:insurance_player=40 ins:1 odds:player=3 /ins:1 B3:4d",
+        f"open close {four(6, 5)} ins:1 odds:player=3 /ins:1 bet:1:insurance_player=40 B3:4d",
+    ],
+)
+def test_a_late_insurance_bet_that_stands_is_settled_at_the_odds_due(text: str) -> None:
+    assert judge(text, "insurance").json["settlement"] == [
+        {"seat": 1, "bet": "insurance_player", "stake": "40.00", "owed": "120.00", "returned": "40.00"}
+    ]
+
+
 def test_insurance_paid_wrong() -> None:
     judged = judge(f"{P6_B5} B3:4d *pay:1:insurance_player=100 end", "insurance")
     assert judged.codes == ["payout-wrong"]

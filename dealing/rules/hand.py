@@ -162,7 +162,7 @@ class _Drawn:
     when
     it was drawn (None: nowhere); ``judged`` whether that is known yet."""
 
-    __slots__ = ("card", "judged", "lawful", "place", "put", "seq", "up")
+    __slots__ = ("card", "counted", "judged", "lawful", "place", "put", "seq", "up")
 
     def __init__(self, seq: int, put: Place, card: Card | None, up: bool) -> None:
         self.seq = seq
@@ -172,6 +172,7 @@ class _Drawn:
         self.up = up
         self.lawful: Place | None = None
         self.judged = False
+        self.counted = False
 
     @property
     def text(self) -> str:
@@ -398,8 +399,10 @@ class _HandState:
         self.bets.append(placed)
 
     def _insurance_bet(self, placed: _Placed, side: str) -> list[str]:
-        if self.window is None:
-            placed.due = next((due for due in reversed(self.insured) if due.side == side), None)
+        if self.window is None:  # it can stand at the odds due now, or else at those of the time that is over
+            now = self.insurance_due()
+            dues = [*self.insured, *([] if now is None else [now])]
+            placed.due = next((due for due in reversed(dues) if due.side == side), None)
             return ["insurance-late-bet"]
         due = self.window.due
         if due is not None and due.side != side:
@@ -430,8 +433,8 @@ class _HandState:
         self.judge_places()
         if up:
             self._open_in_turn(seq, drawn)
-        if event.card is not None:
-            self._see(seq, event.card)
+        if drawn.up or drawn.lawful is not None or not drawn.judged:
+            self._count(seq, drawn)
 
     def opened(self, seq: int, event: Opened) -> None:
         here = [d for d in self.drawn if d.place == event.place]
@@ -440,15 +443,13 @@ class _HandState:
             raise EventRefused("place", "face-up" if here else "empty-place", place=event.place)
         if drawn.card is not None and drawn.card is not event.card:
             raise EventRefused("card", "other-card", place=event.place, card=drawn.card.text)
-        seen = drawn.card is not None
         drawn.card, drawn.up = event.card, True
         self._laid = None
         if self.betting == "open":
             self._during_betting(seq, drawn)
         self._open_in_turn(seq, drawn)
         self.judge_places()
-        if not seen:
-            self._see(seq, event.card)
+        self._count(seq, drawn)
 
     def _open_in_turn(self, seq: int, drawn: _Drawn) -> None:
         """Cards 1–4 may be opened in any order, later ones only when all before them are open."""
@@ -456,6 +457,12 @@ class _HandState:
         n = order.index(drawn)
         if n >= 4 and any(not before.up for before in order[:n]):
             self._raise("opened-out-of-turn", seq, drawn=drawn)
+
+    def _count(self, seq: int, drawn: _Drawn) -> None:
+        """Count a drawn card, once. One beyond the hand, face down, is not: it may be the next hand's first card."""
+        if drawn.card is not None and not drawn.counted:
+            drawn.counted = True
+            self._see(seq, drawn.card)
 
     def _see(self, seq: int, card: Card) -> None:
         """Count a card of the shoe: no more copies can come than the decks hold."""
