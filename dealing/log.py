@@ -142,6 +142,9 @@ def _hand_events(table_id: int, shoe: int, hand: int) -> list[Numbered]:
         return effective((seq, parse_line(payload)) for seq, payload in cursor.fetchall()).events
 
 
+_WITH_VENUE: Final = (
+    "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
+)
 _HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
 _HAND_EVENTS: Final = (
     "SELECT seq, payload FROM dealing_tableevent "
@@ -156,10 +159,10 @@ class Writer:
     """
 
     def __init__(self, code: str, actor: str) -> None:
-        table = rows.select_one(Table, "WHERE code = %s", [code], lock=True)
-        if table is None:
+        found = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock=True)
+        if found is None:
             raise LogError("table", "no-such-table", value=code)
-        self.table = table
+        self.table, self.table.venue = found[0], cast(Venue, found[1])
         self.actor = actor
         self._fold: TableFold | None = None
         self._rows: list[TableEvent] = []
@@ -249,8 +252,6 @@ class Writer:
         if expected_seq is not None and expected_seq != self.table.last_seq:
             raise Conflict(self.table.last_seq, expected_seq)
         if stamp:
-            if not Table.venue.is_cached(self.table):
-                self.table.venue = cast(Venue, rows.select_one(Venue, "WHERE id = %s", [self.table.venue_id]))
             event = msgspec.structs.replace(event, at=next_at(self.table))
         elif self.table.last_at is not None and event.at < self.table.last_at:
             last = self.table.last_at.astimezone(event.at.tzinfo)

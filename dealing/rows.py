@@ -7,7 +7,7 @@ time. These helpers keep the models and their fields' conversions and leave the 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.models import Field, Model
 
 M = TypeVar("M", bound=Model)
+N = TypeVar("N", bound=Model)
 
 
 @cache
@@ -23,9 +24,40 @@ def _fields(model: type[Model]) -> tuple[Field[Any, Any], ...]:
 
 
 @cache
-def _select(model: type[Model]) -> str:
-    columns = ", ".join(f'"{field.column}"' for field in model._meta.local_concrete_fields)
-    return f'SELECT {columns} FROM "{model._meta.db_table}" '  # noqa: S608  # names of our own
+def _columns(model: type[Model]) -> str:
+    table = model._meta.db_table
+    return ", ".join(f'"{table}"."{field.column}"' for field in model._meta.local_concrete_fields)
+
+
+@cache
+def _select(*models: type[Model]) -> str:
+    columns = ", ".join(_columns(model) for model in models)
+    return f'SELECT {columns} FROM "{models[0]._meta.db_table}" '  # noqa: S608  # names of our own
+
+
+Converter = Callable[[Any, Any, Any], Any]
+
+
+@cache
+def _reading(model: type[Model], vendor: str) -> tuple[list[str], list[tuple[int, Any, list[Converter]]]]:
+    """The attributes in the order of `_columns`, and what the database's values of some of them are turned with."""
+    fields = model._meta.local_concrete_fields
+    turned = []
+    for index, field in enumerate(fields):
+        column = field.get_col(model._meta.db_table)
+        converters = [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]
+        if converters:
+            turned.append((index, column, converters))
+    return [field.attname for field in fields], turned
+
+
+def _row(model: type[M], values: Sequence[Any]) -> M:
+    names, turned = _reading(model, connection.vendor)
+    values = list(values)
+    for index, column, converters in turned:
+        for convert in converters:
+            values[index] = convert(values[index], column, connection)
+    return model.from_db(connection.alias, names, values)
 
 
 @cache
@@ -45,16 +77,36 @@ def _values(row: Model) -> list[Any]:
     return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in _fields(type(row))]
 
 
+def _first(models: tuple[type[Model], ...], rest: str, params: Sequence[object], lock: bool) -> Sequence[Any] | None:
+    if lock and connection.features.has_select_for_update:
+        rest += f' FOR UPDATE OF "{models[0]._meta.db_table}"'
+    with connection.cursor() as cursor:
+        cursor.execute(_select(*models) + rest, params)
+        found: Sequence[Any] | None = cursor.fetchone()
+    return found
+
+
 def select_one(model: type[M], rest: str, params: Sequence[object], lock: bool = False) -> M | None:
     """The first row of `SELECT … FROM model <rest>`, or None. `lock`: keep others from it until the transaction ends.
 
     SQLite knows no row locks and needs none: a transaction here takes the lock on the whole file when it begins.
     """
-    if lock and connection.features.has_select_for_update:
-        rest += " FOR UPDATE"
-    for row in model._default_manager.raw(_select(model) + rest, params):
-        return row
-    return None
+    found = _first((model,), rest, params, lock)
+    return None if found is None else _row(model, found)
+
+
+def select_pair(
+    model: type[M], other: type[N], rest: str, params: Sequence[object], lock: bool = False
+) -> tuple[M, N | None] | None:
+    """As `select_one`, with the row of `other` that `rest` joins; None for it where a LEFT JOIN finds none.
+
+    `lock` is about the row of `model` alone. Columns in `rest` are named with their table.
+    """
+    found = _first((model, other), rest, params, lock)
+    if found is None:
+        return None
+    size = len(model._meta.local_concrete_fields)
+    return _row(model, found[:size]), None if found[size] is None else _row(other, found[size:])
 
 
 def save(row: Model) -> None:
