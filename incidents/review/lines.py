@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dealing import wording
 from dealing.models import TableEvent
 from dealing.rules import events as ev
+from dealing.rules.audit import Felt
 from incidents.models import Decision, IncidentFinding
 
 
@@ -96,6 +97,14 @@ _DETAILS: Final[Mapping[type[ev.Event], Callable[[Any], str]]] = {
     ev.Paid: lambda e: f"{_seat(e)} · {_money(e.amount)}",
     ev.Voided: lambda e: f"{wording.scope_name(e.scope)} · {e.reason}",
 }
+
+
+def places(felt: Felt) -> dict[str, Any]:
+    """The felt as it is drawn: an unknown card lies face down."""
+    cards: dict[str, Any] = {
+        place: [None if text == "??" else text for text in texts] for place, texts in felt.places.items()
+    }
+    return {**cards, "extra": [None if text == "??" else text for text in felt.extra]}
 
 
 def tell(event: ev.Event) -> Line:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("<int:pk>/", views.incident, name="incident"),
     path("<int:pk>/preview/", views.preview, name="preview"),
     path("<int:pk>/step/", views.step, name="step"),
+    path("<int:pk>/sheet.pdf", views.sheet, name="sheet"),
     path("<int:pk>/review/", views.review, name="review"),
     path("at/<str:table>/<int:shoe>/<int:hand>/", views.for_hand, name="for_hand"),
     path("at/<str:table>/<int:shoe>/", views.for_hand, name="for_shoe"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
@@ -15,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -24,7 +25,6 @@ from django_htmx.http import replace_url
 from dealing import wording
 from dealing.models import Table
 from dealing.people import can_decide, can_supervise, reader_required, supervisor_required
-from dealing.rules.audit import Felt
 from dealing.rules.rulesets import Citation
 from incidents import rulings
 from incidents.models import Decision, Incident, IncidentFinding
@@ -33,8 +33,9 @@ from incidents.services import do_decide_incident, do_review_incident, finding_r
 from incidents.wording import NO_LINE, obstacle_text
 
 from .forms import DecisionForm, QueueForm, ReviewForm
-from .lines import tell_planned, timeline
+from .lines import places, tell_planned, timeline
 from .replay import Replay, replay
+from .sheet import make_sheet
 
 PAGE = 25
 
@@ -293,8 +294,8 @@ def _replayed(case: Case, shown: Replay | None) -> dict[str, Any]:
         "audit": audit,
         "replay": shown,
         "findings": [_shown(case, finding) for finding in findings],
-        "dealt": _places(audit.dealt),
-        "correct": {**_places(audit.correct), "next": audit.next_due},
+        "dealt": places(audit.dealt),
+        "correct": {**places(audit.correct), "next": audit.next_due},
         "dealt_totals": (dealt.layout.player, dealt.layout.banker) if dealt else None,
         "totals": audit.totals if audit.layout.drawn else None,
         "winner": audit.result.winner if audit.result and audit.status != "voided" else None,
@@ -306,14 +307,6 @@ def _money(case: Case) -> list[rulings.MoneyLine]:
         return []
     audit = case.fold.audit()
     return rulings.money(audit, audit, case.ruleset)
-
-
-def _places(felt: Felt) -> dict[str, Any]:
-    """The felt as the tags draw it: an unknown card lies face down."""
-    cards: dict[str, Any] = {
-        place: [None if text == "??" else text for text in texts] for place, texts in felt.places.items()
-    }
-    return {**cards, "extra": [None if text == "??" else text for text in felt.extra]}
 
 
 def _offered(recommendation: rulings.Recommendation) -> tuple[str, ...]:
@@ -363,8 +356,8 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
         shown |= {
             "before": ahead.before,
             "after": ahead.after,
-            "felt_after": _places(ahead.after.dealt) if moved else None,
-            "felt_before": _places(ahead.before.dealt),
+            "felt_after": places(ahead.after.dealt) if moved else None,
+            "felt_before": places(ahead.before.dealt),
             "after_due": ahead.after.next_due if ahead.after.status == "open" else None,
             "result_after": ahead.after.result if ahead.after.status != "voided" else None,
             "money_after": rulings.money(ahead.before, ahead.after, case.ruleset) if case.ruleset else [],
@@ -398,6 +391,21 @@ def step(request: HttpRequest, pk: int) -> HttpResponse:
     # Loading the page again, or sending its address to somebody, shows the same step.
     address = reverse("incidents:incident", args=[pk])
     return replace_url(response, address if shown.at_end else f"{address}?step={shown.step}")
+
+
+@require_safe
+@never_cache
+@reader_required
+def sheet(request: HttpRequest, pk: int) -> HttpResponse:
+    """The incident on one page to be signed, as PDF; `?lang=` asks for another language than the page's."""
+    found = _get_incident(pk)
+    asked = request.GET.get("lang", "")
+    with override(asked if asked in dict(settings.LANGUAGES) else get_language()):
+        made = make_sheet(load_case(found))
+    name = "-".join(str(part) for part in (found.table.code, found.shoe_number, found.hand_number) if part is not None)
+    return HttpResponse(
+        made, content_type="application/pdf", headers={"Content-Disposition": f'inline; filename="incident-{name}.pdf"'}
+    )
 
 
 @require_safe
