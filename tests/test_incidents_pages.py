@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 import re
 from typing import Any
@@ -12,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from dealing.models import TableEvent
 from incidents.models import Decision, Incident
@@ -132,6 +134,32 @@ OPEN = ["B08 shoe 1 hand 1", "B08 shoe 1 hand 3", "B07 shoe 1 hand 1", "B07 shoe
 def shown(response: Any) -> list[str]:
     """The incidents a queue page lists, in order."""
     return re.findall(r'<th scope="row"><a href="/incidents/\d+/">([^<]+)</a>', response.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        ("", 4),
+        ("under-1h", 1),
+        ("over-1h", 3),
+        ("over-8h", 2),
+        ("over-24h", 1),
+        ("over-168h", 0),
+        ("over-9h", 4),
+        ("older", 4),
+    ],
+)
+def test_the_queue_by_age(as_: Any, full: list[House], age: str, expected: int) -> None:
+    now = timezone.now()
+    hours = iter((0, 2, 10, 30))
+    for incident in Incident.objects.filter(status="open"):
+        incident.opened_at = now - dt.timedelta(hours=next(hours), minutes=5)
+        incident.save()
+    page = as_("manager").get(QUEUE, {"age": age, "q": ""})
+    assert len(shown(page)) == expected
+    if expected != 4:
+        assert f'<option value="{age}" selected>' in page.content.decode()
+        assert len(shown(as_("manager").get(QUEUE, {"age": age, "table": "B09"}))) == 0
 
 
 def test_the_queue_shows_what_waits_the_oldest_first(as_: Any, full: list[House]) -> None:

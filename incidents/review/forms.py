@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Any
 
 from django import forms
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from dealing.models import StaffMember, Venue
@@ -143,6 +145,18 @@ class QueueForm(forms.Form):
         label=_("Status"), choices=[*Incident.Status.choices, (ALL, _("All"))], required=False, initial=OPEN
     )
     table = forms.ChoiceField(required=False)
+    age = forms.ChoiceField(
+        label=_("Age"),
+        required=False,
+        choices=[
+            ("", _("All")),
+            ("under-1h", _("under an hour")),
+            ("over-1h", _("over an hour")),
+            ("over-8h", _("over a shift (8 hours)")),
+            ("over-24h", _("over a day")),
+            ("over-168h", _("over a week")),
+        ],
+    )
     q = forms.CharField(
         label=_("Search"),
         required=False,
@@ -160,3 +174,12 @@ class QueueForm(forms.Form):
         """What was chosen; the default where nothing usable was."""
         chosen = self.cleaned_data.get(name, "") if self.is_valid() or self.is_bound else ""
         return chosen or (self.OPEN if name == "status" else "")
+
+    @property
+    def age_bounds(self) -> tuple[dt.datetime | None, dt.datetime | None]:
+        """Raised after this, and before that; None where it does not matter."""
+        side, _sep, hours = self.value("age").rstrip("h").partition("-")
+        if not hours:
+            return None, None
+        then = timezone.now() - dt.timedelta(hours=int(hours))
+        return (then, None) if side == "under" else (None, then)

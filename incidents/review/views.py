@@ -67,6 +67,11 @@ def _search(form: QueueForm) -> QuerySet[Incident]:
         found = found.filter(status=status)
     if table := form.value("table"):
         found = found.filter(table__code=table)
+    after, before = form.age_bounds
+    if after is not None:
+        found = found.filter(opened_at__gt=after)
+    if before is not None:
+        found = found.filter(opened_at__lte=before)
     for word in form.value("q").split():
         found = found.filter(_matches(word))
     waiting = When_(When(status=Incident.Status.OPEN, then=Value(0)), default=Value(1), output_field=IntegerField())

@@ -3,10 +3,10 @@
 (function () {
   "use strict";
 
-  /** Whether the key belongs to what is focused (typing, sliding, choosing, scrolling sideways) and not to the page. */
+  /** Whether the key belongs to what is focused (typing, sliding, choosing) and not to the page. */
   function busy(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return true;
-    return Boolean(event.target.closest("input, textarea, select, [contenteditable], dialog[open], .list-wrap"));
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented || event.isComposing) return true;
+    return Boolean(event.target.closest("input, textarea, select, [contenteditable], dialog[open]"));
   }
 
   // ---- replay
@@ -48,7 +48,7 @@
     });
 
     document.addEventListener("keydown", function (event) {
-      if (busy(event) || event.shiftKey) return;
+      if (busy(event) || event.shiftKey || event.target.closest(".list-wrap")) return; // that scrolls sideways
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       event.preventDefault();
       go(wanted + (event.key === "ArrowRight" ? 1 : -1));
@@ -62,5 +62,38 @@
     replay.addEventListener("htmx:sendError", settle);
     replay.addEventListener("htmx:responseError", settle);
     window.addEventListener("pageshow", settle); // a browser may keep the slider where it was
+  }
+
+  // ---- queue
+
+  const list = document.querySelector(".incident-list");
+  const search = document.querySelector("[role=search] input[type=search]");
+
+  function walk(by) {
+    const links = [...list.querySelectorAll("tbody th a")];
+    const here = links.indexOf(document.activeElement);
+    const next = here < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(here + by, 0), links.length - 1);
+    links[next].focus();
+  }
+
+  if (search) {
+    document.addEventListener("keydown", function (event) {
+      if (event.key === "Escape" && event.target === search) search.blur();
+      if (busy(event)) return;
+      // By the key's place too: with a Thai keyboard "j" types another letter.
+      const typed = event.key.toLowerCase();
+      const onRow = list && list.contains(document.activeElement);
+      if (typed === "/" || event.code === "Slash") {
+        event.preventDefault();
+        search.focus();
+        search.select();
+      } else if (list && (typed === "j" || event.code === "KeyJ" || (onRow && typed === "arrowdown"))) {
+        event.preventDefault();
+        walk(1);
+      } else if (list && (typed === "k" || event.code === "KeyK" || (onRow && typed === "arrowup"))) {
+        event.preventDefault();
+        walk(-1);
+      }
+    });
   }
 })();
