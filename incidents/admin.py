@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from .models import Decision, Incident, IncidentFinding, IncidentReview
+from .models import Decision, Incident, IncidentAttachment, IncidentFinding, IncidentReview
 
 
 class ReadOnly:
@@ -65,6 +65,14 @@ class ReviewInline(ReadOnly, admin.TabularInline):
     extra = 0
 
 
+class AttachmentInline(ReadOnly, admin.TabularInline):
+    """The files of an incident."""
+
+    model = IncidentAttachment
+    fields = ("name", "caption", "media_type", "size", "sha256", "added_by_name", "added_at")
+    extra = 0
+
+
 @admin.register(Incident)
 class IncidentAdmin(ReadOnly, admin.ModelAdmin):
     """Incidents with their findings and decisions."""
@@ -73,7 +81,7 @@ class IncidentAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ("status", "table", "ruleset")
     list_select_related = ("table",)
     date_hierarchy = "opened_at"
-    inlines = (FindingInline, DecisionInline, ReviewInline)
+    inlines = (FindingInline, DecisionInline, ReviewInline, AttachmentInline)
 
 
 @admin.register(Decision)

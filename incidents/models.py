@@ -2,8 +2,8 @@
 
 An `Incident` belongs to one hand (or to a shoe, for findings of the shoe) and names it by table, shoe and hand
 *number*: the projections in `dealing` may be thrown away and made again without touching it. `IncidentFinding` rows
-follow the log, whatever it says now. `Decision` and `IncidentReview` rows are append-only (`dealing.triggers`): a new
-decision supersedes the one before, and the latest review note speaks.
+follow the log, whatever it says now. `Decision`, `IncidentReview` and `IncidentAttachment` rows are append-only
+(`dealing.triggers`): a new decision supersedes the one before, and the latest review note speaks.
 """
 
 from __future__ import annotations
@@ -268,3 +268,47 @@ class IncidentReview(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Refused: review notes are kept."""
         raise TypeError("a review note is never deleted")
+
+
+class IncidentAttachment(models.Model):
+    """A picture or a short clip kept with an incident (`incidents.attachments` has the file). Never changed or deleted;
+    the database itself refuses to.
+
+    `name` is what it was called where it came from; `stored` what it is called here. `size` in bytes.
+    """
+
+    incident = models.ForeignKey(
+        Incident, verbose_name=_("incident"), on_delete=models.PROTECT, related_name="attachments"
+    )
+    name = models.CharField(_("name"), max_length=120)
+    caption = models.CharField(_("what it shows"), max_length=200, blank=True)
+    media_type = models.CharField(_("kind"), max_length=40)
+    size = models.PositiveBigIntegerField(_("size"))
+    sha256 = models.CharField("SHA-256", max_length=64)
+    stored = models.CharField(_("stored as"), max_length=60, unique=True)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("added by"),
+        on_delete=models.PROTECT,
+        related_name="incident_attachments",
+    )
+    added_by_name = models.TextField(_("name of who added it"))
+    added_at = models.DateTimeField(_("added at"))
+
+    class Meta:
+        verbose_name = _("attachment")
+        verbose_name_plural = _("attachments")
+        ordering = ("incident_id", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Refused for an attachment that is kept already."""
+        if not self._state.adding:
+            raise TypeError("an attachment is never edited")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refused: attachments are kept."""
+        raise TypeError("an attachment is never deleted")

@@ -136,6 +136,23 @@ class ReviewForm(forms.Form):
         return {name: self.cleaned_data[name] for name in REVIEW_FIELDS}
 
 
+class AttachmentForm(forms.Form):
+    """A picture or a short clip. `evidence.check_file` looks at its content."""
+
+    file = forms.FileField(
+        label=_("Picture or short video clip"),
+        help_text=_("JPEG, PNG or WebP up to 10 MB; MP4, MOV or WebM up to 60 MB."),
+        allow_empty_file=True,
+        widget=forms.FileInput(
+            attrs={"accept": "image/jpeg,image/png,image/webp,video/mp4,video/quicktime,video/webm"}
+        ),
+        error_messages={"required": _("Choose a file.")},
+    )
+    caption = forms.CharField(
+        label=_("What it shows"), max_length=200, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+
 class QueueForm(forms.Form):
     """Which incidents the list shows."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,8 @@ from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, Validatio
 from django.core.paginator import Paginator
 from django.db.models import Case as When_
 from django.db.models import IntegerField, Q, QuerySet, Value, When
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -26,16 +28,19 @@ from dealing import wording
 from dealing.models import Table
 from dealing.people import can_decide, can_supervise, reader_required, supervisor_required
 from dealing.rules.rulesets import Citation
-from incidents import rulings
-from incidents.models import Decision, Incident, IncidentFinding
+from incidents import attachments, rulings
+from incidents.evidence import do_attach_file
+from incidents.models import Decision, Incident, IncidentAttachment, IncidentFinding
 from incidents.selectors import Case, load_case, log_of, recommendation_of, recorded_by, ruleset_of
 from incidents.services import do_decide_incident, do_review_incident, finding_rows
 from incidents.wording import NO_LINE, obstacle_text
 
-from .forms import DecisionForm, QueueForm, ReviewForm
+from .forms import AttachmentForm, DecisionForm, QueueForm, ReviewForm
 from .lines import places, tell_planned, timeline
 from .replay import Replay, replay
 from .sheet import make_sheet
+
+logger = logging.getLogger(__name__)
 
 PAGE = 25
 
@@ -196,10 +201,14 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, case: Case, form: DecisionForm | None, review_form: ReviewForm | None = None
+    request: HttpRequest,
+    case: Case,
+    form: DecisionForm | None,
+    review_form: ReviewForm | None = None,
+    attachment_form: AttachmentForm | None = None,
 ) -> dict[str, Any]:
     user = request.user
-    asked = request.method == "POST" and review_form is None
+    asked = request.method == "POST" and review_form is None and attachment_form is None
     if asked:
         chosen = rulings.in_order(request.POST.getlist("actions"))
     elif case.decision is None:
@@ -234,6 +243,8 @@ def _page(
         "may_review": can_supervise(user),
         "review_form": review_form or ReviewForm(None, case.incident.table.venue, case.review),
         "reviews": list(reversed(case.reviews)),
+        "attachment_form": attachment_form or AttachmentForm(),
+        "attachments": list(case.incident.attachments.order_by("pk")),
         "options": _options(case, _offered(case.recommendation), chosen),
         "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
         "decide_open": asked or case.incident.status == Incident.Status.OPEN,
@@ -275,6 +286,45 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
         form.data = typed
     context = _page(request, load_case(found), None, form)
     return render(request, "incidents/incident.html", context, status=422)
+
+
+@require_POST
+@never_cache
+@supervisor_required
+def attach(request: HttpRequest, pk: int) -> HttpResponse:
+    """Keep a file with the incident; where it is not taken, the page again with the reason."""
+    found = _get_incident(pk)
+    form = AttachmentForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            do_attach_file(
+                found,
+                request.user,  # type: ignore[arg-type]  # a supervisor is no anonymous user
+                form.cleaned_data["file"],
+                form.cleaned_data["caption"],
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, _("The file is kept."))
+            return redirect("incidents:incident", pk)
+    context = _page(request, load_case(found), None, None, form)
+    return render(request, "incidents/incident.html", context, status=422)
+
+
+@require_safe
+@never_cache
+@reader_required
+def attachment(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
+    """A file of the incident, to be saved: never shown by the browser as a page of this site."""
+    kept = get_object_or_404(IncidentAttachment, pk=number, incident=pk)
+    file = attachments.open_checked(kept.stored, kept.sha256)
+    if file is None:
+        logger.error("attachment %d of incident %d is missing or was changed: %s", kept.pk, pk, kept.stored)
+        raise Http404(_("This file is missing, or it is not any more what was attached."))
+    response = FileResponse(file, as_attachment=True, filename=kept.name, content_type=kept.media_type)
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 def _shown(case: Case, finding: IncidentFinding) -> FindingShown:

@@ -1,0 +1,109 @@
+"""Files kept with an incident: what a file is by its content, and where it lies. No view reads or writes files itself.
+
+The files lie under `VAR_DIR/media/incidents`, outside everything that is served as it stands, under random names; the
+row beside says what it is and holds SHA-256 of it, so that a file that was changed is found out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from django.conf import settings
+
+MEGABYTE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file that is taken: its media type, the ending it is given, and how large it may be, in bytes."""
+
+    media_type: str
+    ending: str
+    limit: int
+
+
+JPEG: Final = Kind("image/jpeg", ".jpg", 10 * MEGABYTE)
+PNG: Final = Kind("image/png", ".png", 10 * MEGABYTE)
+WEBP: Final = Kind("image/webp", ".webp", 10 * MEGABYTE)
+MP4: Final = Kind("video/mp4", ".mp4", 60 * MEGABYTE)
+QUICKTIME: Final = Kind("video/quicktime", ".mov", 60 * MEGABYTE)
+WEBM: Final = Kind("video/webm", ".webm", 60 * MEGABYTE)
+KINDS: Final = {kind.media_type: kind for kind in (JPEG, PNG, WEBP, MP4, QUICKTIME, WEBM)}
+
+#: The brands of ISO media files that hold video; images (HEIC, AVIF) and sound alone have others.
+_VIDEO_BRANDS: Final = frozenset(
+    (b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"MSNV", b"M4V ", b"dash")
+)
+
+
+def kind_of(head: bytes) -> Kind | None:
+    """What a file is that begins with these bytes (64 are enough), whatever it is called; None for all others."""
+    if head.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if head.startswith(b"\x89PNG\r\n\x1a\n") and head[12:16] == b"IHDR":
+        return PNG
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return WEBP
+    if head[4:8] == b"ftyp":
+        return QUICKTIME if head[8:12] == b"qt  " else MP4 if head[8:12] in _VIDEO_BRANDS else None
+    if head.startswith(b"\x1a\x45\xdf\xa3") and b"webm" in head[:64]:
+        return WEBM
+    return None
+
+
+def folder() -> Path:
+    """Where the files lie."""
+    return Path(settings.VAR_DIR) / "media" / "incidents"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file that was written."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def store(chunks: Iterable[bytes], kind: Kind) -> Stored:
+    """Write a file under a random name, readable by the server's own user alone, and have it on the disk."""
+    folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = secrets.token_hex(16) + kind.ending
+    digest, size = hashlib.sha256(), 0
+    path = folder() / name
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        discard(name)
+        raise
+    return Stored(name, size, digest.hexdigest())
+
+
+def discard(name: str) -> None:
+    """Take back a file whose row could not be kept."""
+    (folder() / name).unlink(missing_ok=True)
+
+
+def open_checked(name: str, sha256: str) -> BinaryIO | None:
+    """The file, open at its beginning; None where it is missing or is not what was stored."""
+    try:
+        file = (folder() / name).open("rb")
+    except OSError:
+        return None
+    if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+        file.close()
+        return None
+    file.seek(0)
+    return file
