@@ -161,6 +161,9 @@ CELERY_BEAT_SCHEDULE = {
 
 # People.
 
+AUTHENTICATION_BACKENDS = ["dealing.people_backend.PeopleBackend"]
+SESSION_ENGINE = "dealing.people_backend"
+
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

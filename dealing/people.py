@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -25,6 +25,10 @@ GROUPS = (RECORDER, SUPERVISOR, MANAGER, AUDITOR)
 
 User = AbstractUser | AnonymousUser
 Params = ParamSpec("Params")
+_GROUPS_OF = (
+    "SELECT auth_group.name FROM auth_group JOIN auth_user_groups ON auth_user_groups.group_id = auth_group.id "
+    "WHERE auth_user_groups.user_id = %s"
+)
 View = Callable[Concatenate[HttpRequest, Params], HttpResponseBase]
 
 
@@ -32,9 +36,9 @@ def ensure_groups(using: str = DEFAULT_DB_ALIAS) -> None:
     """Make the four groups where they are missing; nothing where the users' tables are not there (yet)."""
     from django.contrib.auth.models import Group
 
-    connection = connections[using]
-    with connection.cursor() as cursor:
-        if Group._meta.db_table not in connection.introspection.table_names(cursor):
+    database = connections[using]
+    with database.cursor() as cursor:
+        if Group._meta.db_table not in database.introspection.table_names(cursor):
             return
     for name in GROUPS:
         Group.objects.using(using).get_or_create(name=name)
@@ -46,7 +50,9 @@ def roles(user: User) -> frozenset[str]:
         return frozenset()
     kept: frozenset[str] | None = getattr(user, "_table_roles", None)
     if kept is None:
-        names = set(user.groups.filter(name__in=GROUPS).values_list("name", flat=True))
+        with connection.cursor() as cursor:  # asked by every request: not composed anew each time
+            cursor.execute(_GROUPS_OF, [user.pk])
+            names = {name for (name,) in cursor.fetchall() if name in GROUPS}
         if getattr(user, "is_superuser", False):
             names.add(MANAGER)
         kept = frozenset(names)

@@ -77,7 +77,7 @@ def _values(row: Model) -> list[Any]:
     return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in _fields(type(row))]
 
 
-def _first(models: tuple[type[Model], ...], rest: str, params: Sequence[object], lock: bool) -> Sequence[Any] | None:
+def _first(models: tuple[type[Model], ...], rest: str, params: Sequence[Any], lock: bool) -> Sequence[Any] | None:
     if lock and connection.features.has_select_for_update:
         rest += f' FOR UPDATE OF "{models[0]._meta.db_table}"'
     with connection.cursor() as cursor:
@@ -86,7 +86,7 @@ def _first(models: tuple[type[Model], ...], rest: str, params: Sequence[object],
     return found
 
 
-def select_one(model: type[M], rest: str, params: Sequence[object], lock: bool = False) -> M | None:
+def select_one(model: type[M], rest: str, params: Sequence[Any], lock: bool = False) -> M | None:
     """The first row of `SELECT … FROM model <rest>`, or None. `lock`: keep others from it until the transaction ends.
 
     SQLite knows no row locks and needs none: a transaction here takes the lock on the whole file when it begins.
@@ -96,7 +96,7 @@ def select_one(model: type[M], rest: str, params: Sequence[object], lock: bool =
 
 
 def select_pair(
-    model: type[M], other: type[N], rest: str, params: Sequence[object], lock: bool = False
+    model: type[M], other: type[N], rest: str, params: Sequence[Any], lock: bool = False
 ) -> tuple[M, N | None] | None:
     """As `select_one`, with the row of `other` that `rest` joins; None for it where a LEFT JOIN finds none.
 

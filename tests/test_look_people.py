@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
+from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import AnonymousUser, Group, User
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.contrib.sessions.models import Session
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from dealing import people as roles
 from dealing.models import StaffMember
+from dealing.people_backend import PeopleBackend
 from dealing.people_middleware import LoginRedirectMiddleware
 from tests.conftest import PASSWORD, People
 
@@ -184,3 +190,50 @@ def test_an_unknown_language_is_not_kept(client: Client, people: People) -> None
 def test_a_user_who_is_no_staff_member_can_switch_too(client: Client, db: None) -> None:
     client.force_login(User.objects.create_superuser("root"))
     assert client.post("/language/", {"language": "th", "next": "/look/"}).status_code == 302
+
+
+# What every request asks.
+
+
+def test_a_request_knows_the_person_the_role_and_the_staff_member_by_three_statements(
+    people: People, django_assert_num_queries: Any
+) -> None:
+    client, user = Client(), people("recorder")
+    client.force_login(user)
+    request = HttpRequest()
+    request.COOKIES = {name: cookie.value for name, cookie in client.cookies.items()}
+
+    def view(request: HttpRequest) -> HttpResponse:
+        assert request.user == user
+        assert request.user.staff_member == user.staff_member
+        assert request.user.staff_member.user is not None
+        assert roles.can_record(request.user)
+        return HttpResponse("in")
+
+    with django_assert_num_queries(3):
+        response = SessionMiddleware(AuthenticationMiddleware(view))(request)
+    assert isinstance(response, HttpResponse)
+    assert response.content == b"in"
+
+
+def test_a_user_who_is_no_staff_member_has_none(people: People) -> None:
+    user = people("auditor")
+    StaffMember.objects.filter(user=user).delete()
+    found = PeopleBackend().get_user(user.pk)
+    assert found == user
+    assert found is not None
+    assert not hasattr(found, "staff_member")
+
+
+def test_the_inactive_and_the_unknown_are_nobody(people: People) -> None:
+    user = people("manager")
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    assert PeopleBackend().get_user(user.pk) is None
+    assert PeopleBackend().get_user(0) is None
+
+
+def test_a_session_over_its_time_lets_nobody_in(client: Client, people: People) -> None:
+    client.force_login(people("auditor"))
+    assert client.get("/look/").status_code == 200
+    Session.objects.update(expire_date=timezone.now() - dt.timedelta(seconds=1))
+    assert client.get("/look/").status_code == 302
