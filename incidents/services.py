@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,7 +18,7 @@ from dealing.log import record_many
 from dealing.messages import explain
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_decide, can_supervise
-from dealing.rules.events import EventError
+from dealing.rules.events import Amended, EventError
 from dealing.wording import action_name
 
 from . import rulings
@@ -29,11 +29,20 @@ from .wording import obstacle_text
 Finding = Mapping[str, Any]
 Place = tuple[int, int | None]
 
+#: As many hands and shoes as one event changes; an import changes more and is not in a hurry.
+FEW: Final = 8
+
 # --- from the log to the incident -----------------------------------------------------------------------------------
 
 
 def sync_incidents(
-    *, table: Table, row: TableEvent, hands: Sequence[Hand], shoes: Sequence[Shoe], **_signal: Any
+    *,
+    table: Table,
+    row: TableEvent,
+    hands: Sequence[Hand],
+    shoes: Sequence[Shoe],
+    gone: Sequence[tuple[int, int]] = (),
+    **_signal: Any,
 ) -> None:
     """Bring the incidents of the changed hands and shoes up to date; called inside the transaction that appends."""
     found: dict[Place, tuple[str, Sequence[Finding]]] = {}
@@ -42,6 +51,9 @@ def sync_incidents(
         found[shoe.number, None] = (shoe.ruleset, shoe.audit["findings"] if shoe.pk else ())
     for hand in hands:
         found[hand.shoe.number, hand.number] = (hand.shoe.ruleset, hand.audit["findings"])
+    clean = not gone and row.name != Amended.name and not any(findings for _ruleset, findings in found.values())
+    if clean and 0 < len(found) <= FEW and not _any_incident(table, found):
+        return  # the usual card
     known = Incident.objects.filter(table=table, shoe_number__in={shoe for shoe, _hand in found} | {row.shoe_number})
     hand_of_it = Hand.objects.filter(
         shoe__table=OuterRef("table"), shoe__number=OuterRef("shoe_number"), number=OuterRef("hand_number")
@@ -55,6 +67,20 @@ def sync_incidents(
     for place, (ruleset, findings) in found.items():
         if findings or place in incidents:
             _sync(table, place, ruleset, findings, incidents.get(place))
+
+
+def _any_incident(table: Table, places: Iterable[Place]) -> bool:
+    """Whether there is an incident of one of these hands and shoes; asked at every card, so without the ORM."""
+    where, params = [], [table.pk]
+    for shoe, hand in places:
+        where.append("shoe_number = %s AND hand_number " + ("IS NULL" if hand is None else "= %s"))
+        params += [shoe] if hand is None else [shoe, hand]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT 1 FROM incidents_incident WHERE table_id = %s AND ({' OR '.join(where)}) LIMIT 1",  # noqa: S608
+            params,
+        )
+        return cursor.fetchone() is not None
 
 
 def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None) -> None:
