@@ -116,6 +116,15 @@ def _parsed(given: Event | Mapping[str, object]) -> tuple[Event, bool]:
     return parse_event({"at": "2000-01-01T00:00:00.000+00:00", **given}), "at" not in given
 
 
+def find_table(code: str, *, lock: bool = False) -> Table | None:
+    """The table with its venue, or None. `lock`: nobody else records there until the transaction ends."""
+    found = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock)
+    if found is None:
+        return None
+    table, table.venue = found[0], cast(Venue, found[1])
+    return table
+
+
 def next_at(table: Table) -> dt.datetime:
     """Now, in the venue's time zone, to the millisecond, and never before the table's last event."""
     now = timezone.now()
@@ -142,9 +151,7 @@ def _hand_events(table_id: int, shoe: int, hand: int) -> list[Numbered]:
         return effective((seq, parse_line(payload)) for seq, payload in cursor.fetchall()).events
 
 
-_WITH_VENUE: Final = (
-    "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
-)
+_WITH_VENUE: Final = "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
 _HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
 _HAND_EVENTS: Final = (
     "SELECT seq, payload FROM dealing_tableevent "
@@ -159,10 +166,10 @@ class Writer:
     """
 
     def __init__(self, code: str, actor: str) -> None:
-        found = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock=True)
-        if found is None:
+        table = find_table(code, lock=True)
+        if table is None:
             raise LogError("table", "no-such-table", value=code)
-        self.table, self.table.venue = found[0], cast(Venue, found[1])
+        self.table = table
         self.actor = actor
         self._fold: TableFold | None = None
         self._rows: list[TableEvent] = []

@@ -10,7 +10,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -579,14 +580,24 @@ def load(table: Table, done: Recorded | None = None, *, can_record: bool = False
         hand = done.hand if done and current is shoe else None
         if hand is None or not hand.pk or hand.number != current.fold["hand"]:
             hand = current.hand_set.order_by("-number").first()
-        wanted = Q(hand_number=None)
-        if hand:  # of what happened beside the hands, only what came since
-            wanted = Q(hand_number=None, seq__gt=hand.first_seq) | Q(hand_number=hand.number)
-        rows = read_rows(table.events.filter(wanted, shoe_number=current.number))
+        with connection.cursor() as cursor:
+            # Of what happened beside the hands, only what came since the hand began.
+            place = [hand.number, hand.first_seq] if hand else [0, 0]
+            cursor.execute(_ROWS, [table.pk, current.number, *place])
+            rows = _parsed(cursor.fetchall())
     return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise)
 
 
 def read_rows(rows: QuerySet[TableEvent]) -> list[Row]:
     """The rows in order, each parsed once."""
-    found = rows.order_by("seq").values_list("seq", "payload", "actor")
+    return _parsed(rows.order_by("seq").values_list("seq", "payload", "actor"))
+
+
+_ROWS = (
+    "SELECT seq, payload, actor FROM dealing_tableevent WHERE table_id = %s AND shoe_number = %s "
+    "AND (hand_number = %s OR hand_number IS NULL AND seq > %s) ORDER BY seq"
+)
+
+
+def _parsed(found: Iterable[tuple[int, str, str]]) -> list[Row]:
     return [Row(seq, log.parse_line(payload), actor) for seq, payload, actor in found]

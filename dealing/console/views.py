@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -96,7 +96,11 @@ def _member(request: HttpRequest) -> StaffMember | None:
 
 
 def _table(request: HttpRequest, code: str) -> Table:
-    return get_object_or_404(_tables(request), code=code)
+    """The table that a person may see. Http404 for another."""
+    found, member = log.find_table(code), _member(request)
+    if found is None or (member and member.venue_id != found.venue_id):
+        raise Http404
+    return found
 
 
 @require_safe
