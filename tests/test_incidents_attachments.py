@@ -18,6 +18,8 @@ from dealing import triggers
 from incidents import attachments, evidence
 from incidents.evidence import do_attach_file
 from incidents.models import IncidentAttachment
+from incidents.review.sheet import sheet
+from incidents.selectors import load_case
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
 
@@ -209,6 +211,12 @@ def test_row_and_file_are_kept_together_or_not_at_all(
     with pytest.raises(ValidationError):
         do_attach_file(here.incident(), people("supervisor"), upload(), "a\x00b")
     assert files(place) == []
+
+
+def test_the_sheet_to_sign_names_the_files(here: House, people: People) -> None:
+    kept = do_attach_file(here.incident(), people("supervisor"), upload())
+    data = sheet(load_case(here.incident()))
+    assert data["review_long"] == [["Attachments", f"felt.png ({kept.sha256[:12]})"]]
 
 
 def test_an_attachment_is_never_changed_or_deleted(here: House, people: People) -> None:

@@ -105,7 +105,8 @@ def sheet(case: Case) -> dict[str, Any]:
         "undecided": _("Not decided yet."),
         **_money(case, audit),
         "review_title": _("Review"),
-        **_review(note, incident),
+        "review_short": _review(note, incident),
+        "review_long": _review_long(note, incident),
         "signatures_title": _("Signatures"),
         "signatures": [
             [_("Dealer"), note.dealer_name if note else ""],
@@ -275,11 +276,10 @@ def _money(case: Case, audit: HandAudit | None) -> Mapping[str, Any]:
     }
 
 
-def _review(note: IncidentReview | None, incident: Incident) -> Mapping[str, Any]:
+def _review(note: IncidentReview | None, incident: Incident) -> list[list[str]]:
     if note is None:
-        return {"review_short": [], "review_long": []}
-    done = _("Done") if note.follow_up_done else _("To do")
-    short = [
+        return []
+    facts = [
         [_("Whose error"), str(note.get_error_by_display()) if note.error_by else _("Not known yet")],
         [_("Dealer on duty"), note.dealer_name],
         [_("Supervisor on duty"), note.supervisor_name],
@@ -289,8 +289,18 @@ def _review(note: IncidentReview | None, incident: Incident) -> Mapping[str, Any
         [_("Money lost to the house"), _amount(note.money_lost) if note.money_lost is not None else ""],
         [_("Money saved for the house"), _amount(note.money_saved) if note.money_saved is not None else ""],
     ]
-    long = [
-        [_("Follow-up"), f"{_cut(note.follow_up)} ({done})" if note.follow_up else ""],
-        [_("Note"), _cut(note.note)],
-    ]
-    return {"review_short": [fact for fact in short if fact[1]], "review_long": [fact for fact in long if fact[1]]}
+    return [fact for fact in facts if fact[1]]
+
+
+def _review_long(note: IncidentReview | None, incident: Incident) -> list[list[str]]:
+    facts = []
+    if note is not None:
+        done = _("Done") if note.follow_up_done else _("To do")
+        facts += [
+            [_("Follow-up"), f"{_cut(note.follow_up)} ({done})" if note.follow_up else ""],
+            [_("Note"), _cut(note.note)],
+        ]
+    # Each with the beginning of its SHA-256: what is signed names the very file.
+    files = [f"{file.name} ({file.sha256[:12]})" for file in incident.attachments.order_by("pk")]
+    facts.append([_("Attachments"), _cut(", ".join(files))])
+    return [fact for fact in facts if fact[1]]

@@ -214,6 +214,12 @@ def test_a_review_note_is_written_beside_the_decision(page: Page, enter: Enter) 
     latest = page.locator("[data-review-latest]")
     expect(latest).to_contain_text("The dealer’s")
     expect(latest).to_contain_text("1,200.00")
+
+    page.get_by_text("Attach a file").click()
+    picture = {"name": "felt.png", "mimeType": "image/png", "buffer": b"<html>"}
+    page.get_by_label("Picture or short video clip").set_input_files(picture)  # type: ignore[arg-type]  # a payload
+    page.get_by_role("button", name="Keep this file").click()
+    expect(page.locator("#id_file_error")).to_contain_text("This is no picture")
     assert nothing_is_cut_off(page)
 
 
