@@ -71,6 +71,8 @@ class Money(NamedTuple):
 
     def round(self, amount: Decimal) -> Decimal:
         """The nearest payable amount, with two decimals at least."""
+        if self.unit == CENT:
+            return amount.quantize(CENT, rounding=self.rounding)
         payable = (amount / self.unit).quantize(Decimal(1), rounding=self.rounding) * self.unit
         return payable.quantize(min(CENT, self.unit, key=lambda d: d.as_tuple().exponent))
 
@@ -102,5 +104,8 @@ def settle_insurance(due: InsuranceDue, stake: Decimal, layout: Layout, money: M
 
 def amount_text(amount: Decimal) -> str:
     """An amount as the log writes it: plain digits, two decimals at least."""
+    text = str(amount)
+    if text[-3:-2] == ".":
+        return text
     exponent = amount.as_tuple().exponent
     return str(amount.quantize(CENT) if isinstance(exponent, int) and exponent > -2 else amount)

@@ -12,11 +12,10 @@ leads out of the clean situations makes the fold take the hand's steps again in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, strongest
-from dealing.rules.bets import INSURANCE_BETS, ZERO, BetOffer, Outcome, settle, settle_insurance
+from dealing.rules.bets import INSURANCE_BETS
 from dealing.rules.cards import CARDS, Card
 from dealing.rules.events import (
     Bet,
@@ -42,6 +41,15 @@ from dealing.rules.events import (
 )
 from dealing.rules.findings import SPOILS_INSURANCE
 from dealing.rules.insurance import InsuranceDue, insurance_due
+from dealing.rules.money import (
+    Placed,
+    WrongPayout,
+    bet_codes,
+    outcome,
+    paid_in_all,
+    settle_bets,
+    wrong_payouts,
+)
 from dealing.rules.rulesets import Ruleset, Ruling, get_ruleset
 from dealing.rules.tableau import EMPTY, OPENING, Layout, Place
 
@@ -204,19 +212,6 @@ class _Window:
         self.dealt_early = False
 
 
-class _Placed:
-    """A bet, and for an insurance bet what it insures. ``raised`` are the findings on this bet."""
-
-    __slots__ = ("bet", "due", "raised", "seat", "stake")
-
-    def __init__(self, event: Bet) -> None:
-        self.seat = event.seat
-        self.bet = event.bet
-        self.stake = event.stake
-        self.due: InsuranceDue | None = None
-        self.raised: list[_Raised] = []
-
-
 class _Raised:
     """A finding as it was raised; the ruleset's word on it is added when the hand is audited.
 
@@ -290,7 +285,7 @@ class _HandState:
         self.drawn: list[_Drawn] = []
         self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved or discarded
         self.extras: list[_Extra] = []
-        self.bets: list[_Placed] = []
+        self.bets: list[Placed] = []
         self.paid: list[tuple[int, Paid]] = []
         self.calls: list[tuple[int, Called]] = []
         self.window: _Window | None = None
@@ -380,25 +375,16 @@ class _HandState:
         self._raise("exposed-during-betting" if drawn.up else "dealt-during-betting", seq, drawn=drawn)
 
     def bet(self, seq: int, event: Bet) -> None:
-        placed = _Placed(event)
-        offer = self.ruleset.bets.get(event.bet)
-        side = INSURANCE_BETS.get(event.bet)
-        codes = []
-        if offer is None:
-            codes.append("bet-not-offered")
-        elif side is not None:
-            codes += self._insurance_bet(placed, side)
-        else:
-            if self.betting == "closed":
-                codes.append("bet-after-close")
-            if offer.first_hands is not None and self.context.hand > offer.first_hands:
-                codes.append("side-bet-after-limit")
-            if event.bet in ("player", "banker") and self._opposes(event):
-                codes.append("opposing-bets")
-        placed.raised = [self._raise(code, seq) for code in codes]
+        placed = Placed(event)
+        codes = bet_codes(event, self.ruleset, self.context.hand, self.betting, self.bets)
+        if not codes and event.bet in INSURANCE_BETS:
+            codes = self._insurance_bet(placed, INSURANCE_BETS[event.bet])
+        for code in codes:
+            self._raise(code, seq)
+        placed.void = any(self.ruleset.ruling_for(code).ruling == "void bet" for code in codes)
         self.bets.append(placed)
 
-    def _insurance_bet(self, placed: _Placed, side: str) -> list[str]:
+    def _insurance_bet(self, placed: Placed, side: str) -> list[str]:
         if self.window is None:  # it can stand at the odds due now, or else at those of the time that is over
             now = self.insurance_due()
             dues = [*self.insured, *([] if now is None else [now])]
@@ -409,11 +395,6 @@ class _HandState:
             return ["insurance-not-due"]
         placed.due = due
         return []
-
-    def _opposes(self, event: Bet) -> bool:
-        """Whether this is the bet that first sets the seat against itself."""
-        mine = {placed.bet for placed in self.bets if placed.seat == event.seat}
-        return event.bet not in mine and bool(mine & {"player", "banker"})
 
     def card(self, seq: int, event: CardDealt) -> None:
         there = next((d for d in self.drawn if d.place == event.to), None)
@@ -623,8 +604,13 @@ class _HandState:
     # -- what it comes to
 
     def clean_key(self) -> _CleanKey | None:
-        """The shared situation this state is one of; None where anything unusual, or any money, is in it."""
-        if self.raised or self.bets or self.paid or self.extras or self.window or self.insured or self.void:
+        """The shared situation this state is one of; None where anything unusual is in it.
+
+        Money is beside the situation: bets that raised nothing, and payments, change nothing for the cards.
+        """
+        if self.raised or self.extras or self.window or self.insured or self.void:
+            return None
+        if any(placed.bet in INSURANCE_BETS for placed in self.bets):
             return None
         laid = self.lay()
         if any(not drawn.up or drawn.place != due for drawn, due in laid.places):
@@ -670,12 +656,9 @@ class _HandState:
         found = [self._finding(raised) for raised in self.raised]
         found += self._call_findings(laid, result)
         settlement = self._settle(laid, result, found)
-        found += self._payout_findings(result, settlement, found)
+        found += self._payout_findings(result, settlement)
         found.sort(key=lambda finding: finding.seq[0])
         status = "voided" if self.void is not None else "closed" if self.closed is not None else "open"
-        paid: dict[tuple[int, str], Decimal] = {}
-        for _, event in self.paid:
-            paid[event.seat, event.bet] = paid.get((event.seat, event.bet), ZERO) + event.amount
         return HandAudit(
             self.context.table,
             self.context.shoe,
@@ -689,7 +672,7 @@ class _HandState:
             tuple(found),
             strongest(found),
             settlement,
-            paid,
+            paid_in_all(self.paid),
             self.insurance_due() if self.window is None else self.window.due,
         )
 
@@ -729,72 +712,22 @@ class _HandState:
         mandatory = {finding.ruling for finding in found}
         void = self.void is not None or "void hand" in mandatory
         no_insurance = self.insurance_void or "void insurance" in mandatory
-        outcome = self._outcome(laid)
-        lines = []
-        for placed in self.bets:
-            insurance = placed.bet in INSURANCE_BETS
-            owed: Decimal | None
-            returned: Decimal | None
-            if void or (insurance and no_insurance) or self._bet_void(placed):
-                owed, returned = ZERO, placed.stake
-            elif result is None:
-                owed = returned = None
-            elif not insurance:
-                offer = cast(BetOffer, self.ruleset.bets.get(placed.bet))
-                owed, returned = settle(placed.bet, offer, placed.stake, outcome, self.ruleset.money)
-            elif placed.due is not None:
-                owed, returned = settle_insurance(placed.due, placed.stake, laid.layout, self.ruleset.money)
-            else:  # bought when nothing could be insured: there are no odds to settle it at
-                owed, returned = ZERO, placed.stake
-            lines.append(Settlement(placed.seat, placed.bet, placed.stake, owed, returned))
-        return tuple(lines)
+        known = {due: drawn.card for drawn, due in laid.places if due is not None and drawn.card is not None}
+        seen = None if result is None else outcome(laid.layout, known)
+        return settle_bets(self.bets, self.ruleset, seen, void, no_insurance)
 
-    def _bet_void(self, placed: _Placed) -> bool:
-        """A bet that a rule voids, or that the ruleset does not offer and so cannot pay."""
-        return placed.bet not in self.ruleset.bets or any(
-            self._ruling(raised).ruling == "void bet" for raised in placed.raised
-        )
-
-    def _outcome(self, laid: _Laid) -> Outcome:
-        rank = {due: drawn.card.rank for drawn, due in laid.places if due is not None and drawn.card is not None}
-        return Outcome(
-            laid.layout,
-            "P2" in rank and rank.get("P1") == rank["P2"],
-            "B2" in rank and rank.get("B1") == rank["B2"],
-        )
-
-    def _payout_findings(
-        self, result: Result | None, settlement: tuple[Settlement, ...], found: list[Finding]
-    ) -> list[Finding]:
-        """What was paid against what is owed, by seat and bet."""
+    def _payout_findings(self, result: Result | None, settlement: tuple[Settlement, ...]) -> list[Finding]:
         if result is None and not any(line.owed is not None for line in settlement):
             return []
-        owed: dict[tuple[int, str], Decimal] = {}
-        open_lines = set()
-        for line in settlement:
-            owed[line.seat, line.bet] = owed.get((line.seat, line.bet), ZERO) + (line.owed or ZERO)
-            if line.owed is None:
-                open_lines.add((line.seat, line.bet))
-        paid: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
-        for seq, event in self.paid:
-            paid.setdefault((event.seat, event.bet), []).append((seq, event.amount))
-        out = []
-        for key in [*owed, *(key for key in paid if key not in owed)]:
-            if key in open_lines:
-                continue
-            due, payments = owed.get(key, ZERO), paid.get(key, [])
-            total = sum((amount for _, amount in payments), ZERO)
-            at_close = sum((a for seq, a in payments if self.closed is None or seq < self.closed), ZERO)
-            corrected = total == due
-            if corrected and (self.closed is None or at_close == due):
-                continue
-            if not payments and self.closed is None:
-                continue
-            seqs = tuple(seq for seq, _ in payments) or (cast(int, self.closed),)
-            if corrected:  # wrong when the hand was closed, and put right since
-                seqs = tuple(seq for seq in seqs if seq < cast(int, self.closed)) or (cast(int, self.closed),)
-            out.append(_Raised("payout-wrong", *seqs).finding(self.ruleset.payout_ruling(key[1]), corrected))
-        return out
+        return payout_findings(self.ruleset, wrong_payouts(settlement, self.paid, self.closed))
+
+
+def payout_findings(ruleset: Ruleset, wrong: Iterable[WrongPayout]) -> list[Finding]:
+    """Wrong payouts as findings: the bet's own rule is cited."""
+    return [
+        _Raised("payout-wrong", *payout.seq).finding(ruleset.payout_ruling(payout.bet), payout.corrected)
+        for payout in wrong
+    ]
 
 
 def _result(layout: Layout) -> Result:
@@ -841,9 +774,10 @@ class _Clean:
     learned.
     """
 
-    __slots__ = ("after", "closed", "layout", "result", "status")
+    __slots__ = ("after", "betting", "closed", "layout", "result", "status")
 
-    def __init__(self, layout: Layout, closed: bool) -> None:
+    def __init__(self, betting: str | None, layout: Layout, closed: bool) -> None:
+        self.betting = betting
         self.layout = layout
         self.closed = closed
         self.status = "closed" if closed else "open"
@@ -851,7 +785,7 @@ class _Clean:
         self.after: dict[object, _Clean | None] = {}
 
 
-_START: Final = _Clean(EMPTY, False)
+_START: Final = _Clean(None, EMPTY, False)
 _CLEAN: Final[dict[_CleanKey, _Clean]] = {(None, EMPTY, None, False): _START}
 
 
@@ -862,7 +796,7 @@ class HandFold:
     any time. ``memo=False`` takes every step in full, for tests that compare the two.
     """
 
-    __slots__ = ("_clean", "_state", "context", "counts", "number", "shoe", "spoiled", "trail")
+    __slots__ = ("_bets", "_clean", "_paid", "_state", "context", "counts", "number", "shoe", "spoiled", "trail")
 
     def __init__(self, context: HandContext, memo: bool = True, counts: list[int] | None = None) -> None:
         self.context = context
@@ -876,6 +810,9 @@ class HandFold:
         self.spoiled = False
         #: The events that were taken.
         self.trail: list[tuple[int, Event]] = []
+        #: The money beside a clean situation.
+        self._bets: list[Placed] = []
+        self._paid: list[tuple[int, Paid]] = []
         self._clean: _Clean | None = _START if memo and not context.after_last else None
         self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
 
@@ -900,7 +837,22 @@ class HandFold:
                 self._learn(clean, seq, event)
             if self.take(((seq, event),)) is None:
                 return
+        elif clean is not None and self._take_money(clean, seq, event):
+            return
         self._step_in_full(seq, event)
+
+    def _take_money(self, clean: _Clean, seq: int, event: Event) -> bool:
+        """Take a payment, or a bet that raises nothing, beside a clean situation; False for anything else."""
+        if isinstance(event, Paid):
+            self._paid.append((seq, event))
+        elif isinstance(event, Bet) and not clean.closed and event.bet not in INSURANCE_BETS:
+            if bet_codes(event, self.context.ruleset, self.number, clean.betting, self._bets):
+                return False
+            self._bets.append(Placed(event))
+        else:
+            return False
+        self.trail.append((seq, event))
+        return True
 
     def take(self, events: Iterable[tuple[int, Event]]) -> tuple[int, Event] | None:
         """Take events of this hand for as long as they lead from one known clean situation to the next.
@@ -966,7 +918,7 @@ class HandFold:
         if key is not None:
             following = _CLEAN.get(key)
             if following is None:
-                _CLEAN[key] = following = _Clean(key[1], key[3])
+                _CLEAN[key] = following = _Clean(key[0], key[1], key[3])
         clean.after[event.token] = following
 
     def leave(self, seq: int) -> None:
@@ -1025,10 +977,19 @@ class HandFold:
         return audit
 
     def _clean_audit(self, clean: _Clean) -> HandAudit:
-        context, layout, trail = self.context, clean.layout, self.trail
+        context, layout, trail, ruleset = self.context, clean.layout, self.trail, self.context.ruleset
         upto = len(trail)
         felt = Felt(lambda: {e.to: (str(e.card),) for _, e in trail[:upto] if type(e) is CardDealt})
-        insurance = context.ruleset.insurance
+        settlement: tuple[Settlement, ...] = ()
+        findings: tuple[Finding, ...] = ()
+        if self._bets or self._paid:
+            cards = {e.to: e.card for _, e in trail if type(e) is CardDealt and e.card is not None}
+            seen = None if clean.result is None else outcome(layout, cards)
+            settlement = settle_bets(self._bets, ruleset, seen, void=False, no_insurance=False)
+            if clean.result is not None:
+                closed = next((seq for seq, e in reversed(trail) if type(e) is HandClosed), None)
+                wrong = payout_findings(ruleset, wrong_payouts(settlement, self._paid, closed))
+                findings = tuple(sorted(wrong, key=lambda finding: finding.seq[0]))
         return HandAudit(
             context.table,
             context.shoe,
@@ -1039,9 +1000,9 @@ class HandFold:
             layout.due,
             layout,
             clean.result,
-            (),
-            None,
-            (),
-            {},
-            insurance_due(insurance, layout) if insurance else None,
+            findings,
+            strongest(findings) if findings else None,
+            settlement,
+            paid_in_all(self._paid),
+            insurance_due(ruleset.insurance, layout) if ruleset.insurance else None,
         )

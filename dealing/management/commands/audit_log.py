@@ -18,6 +18,8 @@ from dealing.rules.rulesets import LANGUAGES, Ruleset, RulesetError, UnknownRule
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, 2
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 class Command(BaseCommand):
     help = "Judges the hands of a log file and prints what is wrong. Exit 0: nothing, 1: findings, 2: unreadable."
@@ -57,7 +59,7 @@ class Command(BaseCommand):
                 audit = fold.audit()
                 report.found += len(audit.findings)
                 if as_json:
-                    self.stdout.write(json.dumps(audit.as_dict(), ensure_ascii=False))
+                    self.stdout.write(_encode(audit.as_dict()))
                 else:
                     report.add(fold, audit.findings)
             self._say_bad(log, report)

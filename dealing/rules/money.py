@@ -1,0 +1,138 @@
+"""The money of a hand: which bets are flagged when they are placed, what each is owed, and what was paid wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from dealing.rules.audit import Settlement
+from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, settle, settle_insurance
+from dealing.rules.cards import Card
+from dealing.rules.events import Bet, Paid
+from dealing.rules.insurance import InsuranceDue
+from dealing.rules.rulesets import Ruleset
+from dealing.rules.tableau import Layout, Place
+
+#: One seat may not bet these against each other (BET-opp).
+OPPOSED: Final = frozenset({"player", "banker"})
+
+#: Payments by position.
+Payments = Sequence[tuple[int, Paid]]
+
+
+class Placed:
+    """A bet on the table. ``due`` is what an insurance bet insures; ``void`` tells whether a rule voids the bet."""
+
+    __slots__ = ("bet", "due", "seat", "stake", "void")
+
+    def __init__(self, event: Bet) -> None:
+        self.seat = event.seat
+        self.bet = event.bet
+        self.stake = event.stake
+        self.due: InsuranceDue | None = None
+        self.void = False
+
+
+def bet_codes(event: Bet, ruleset: Ruleset, hand: int, betting: str | None, before: Iterable[Placed]) -> list[str]:
+    """The findings that a bet raises when it is placed; for insurance bets only whether it is offered at all.
+
+    ``hand`` is the hand's number in its shoe, ``betting`` None, "open" or "closed", ``before`` the bets placed earlier.
+    """
+    offer = ruleset.bets.get(event.bet)
+    if offer is None:
+        return ["bet-not-offered"]
+    if event.bet in INSURANCE_BETS:
+        return []
+    codes = []
+    if betting == "closed":
+        codes.append("bet-after-close")
+    if offer.first_hands is not None and hand > offer.first_hands:
+        codes.append("side-bet-after-limit")
+    if event.bet in OPPOSED:
+        mine = {placed.bet for placed in before if placed.seat == event.seat}
+        if event.bet not in mine and mine & OPPOSED:  # the bet that first sets the seat against itself
+            codes.append("opposing-bets")
+    return codes
+
+
+def outcome(layout: Layout, cards: Mapping[Place, Card]) -> Outcome:
+    """A hand as its bets see it: the layout, and the cards that are known by the place where they belong."""
+    return Outcome(layout, _pair(cards.get("P1"), cards.get("P2")), _pair(cards.get("B1"), cards.get("B2")))
+
+
+def _pair(one: Card | None, two: Card | None) -> bool:
+    return one is not None and two is not None and one.rank == two.rank
+
+
+def settle_bets(
+    bets: Iterable[Placed], ruleset: Ruleset, outcome: Outcome | None, void: bool, no_insurance: bool
+) -> tuple[Settlement, ...]:
+    """What every bet is owed and returned, in the order placed.
+
+    ``outcome`` is None while the result is not known; ``void`` returns every stake, ``no_insurance`` insurance's.
+    """
+    lines = []
+    for placed in bets:
+        insurance = placed.bet in INSURANCE_BETS
+        offer = ruleset.bets.get(placed.bet)
+        owed: Decimal | None
+        returned: Decimal | None
+        if void or placed.void or offer is None or (insurance and no_insurance):
+            owed, returned = ZERO, placed.stake
+        elif outcome is None:
+            owed = returned = None
+        elif not insurance:
+            owed, returned = settle(placed.bet, offer, placed.stake, outcome, ruleset.money)
+        elif placed.due is not None:
+            owed, returned = settle_insurance(placed.due, placed.stake, outcome.layout, ruleset.money)
+        else:  # bought when nothing could be insured: there are no odds to settle it at
+            owed, returned = ZERO, placed.stake
+        lines.append(Settlement(placed.seat, placed.bet, placed.stake, owed, returned))
+    return tuple(lines)
+
+
+class WrongPayout(NamedTuple):
+    """A payout that differs from what is owed: the bet, where in the log, and whether it has been put right since."""
+
+    bet: str
+    seq: tuple[int, ...]
+    corrected: bool
+
+
+def wrong_payouts(settlement: Iterable[Settlement], paid: Payments, closed: int | None) -> list[WrongPayout]:
+    """What was paid against what is owed, by seat and bet; ``closed``: where the hand was closed, None before.
+
+    A payment counts when it is made; nothing paid on a winning bet counts once the hand is closed.
+    """
+    owed: dict[tuple[int, str], Decimal | None] = {}
+    for line in settlement:
+        key = (line.seat, line.bet)
+        sofar = owed.get(key, ZERO)
+        owed[key] = None if sofar is None or line.owed is None else sofar + line.owed
+    payments: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
+    for seq, event in paid:
+        payments.setdefault((event.seat, event.bet), []).append((seq, event.amount))
+        owed.setdefault((event.seat, event.bet), ZERO)
+    wrong = []
+    for key, due in owed.items():
+        made = payments.get(key, ())
+        if due is None or (closed is None and not made):
+            continue
+        right = sum((amount for _, amount in made), ZERO) == due
+        in_time = [(seq, amount) for seq, amount in made if closed is None or seq < closed]
+        if right and sum((amount for _, amount in in_time), ZERO) == due:
+            continue
+        # Put right since the hand was closed: what was wrong is what had been paid until then.
+        seqs = tuple(seq for seq, _ in (in_time if right else made))
+        wrong.append(WrongPayout(key[1], seqs or (closed,) if closed is not None else seqs, right))
+    return wrong
+
+
+def paid_in_all(paid: Payments) -> dict[tuple[int, str], Decimal]:
+    """What was paid, by seat and bet."""
+    total: dict[tuple[int, str], Decimal] = {}
+    for _, event in paid:
+        key = (event.seat, event.bet)
+        total[key] = total.get(key, ZERO) + event.amount
+    return total
