@@ -285,9 +285,12 @@ def test_the_database_knows_what_a_note_may_say(here: House, people: People) -> 
             IncidentReview.objects.create(**{"number": 1, **common, **wrong})
 
 
-def test_it_is_read_in_thai(client: Client, here: House, people: People) -> None:
-    send(client, here, people("manager"), **FULL)
+def test_what_was_typed_in_thai_is_kept_on_a_thai_page(client: Client, here: House, people: People) -> None:
     client.cookies["django_language"] = "th"
-    assert f'action="/incidents/{here.incident().pk}/review/#review"' in page(client, here, people("manager"))
-    response = send(client, here, people("manager"), **{**FULL, "money_lost": "มาก", "after": "1"})
-    assert "มาก" in response.content.decode()
+    response = send(client, here, people("manager"), **{**FULL, "money_lost": "มาก", "camera": "กล้องโต๊ะ 7"})
+    text = response.content.decode()
+    assert '<html lang="th"' in text
+    assert 'value="มาก"' in text
+    assert send(client, here, people("manager"), **{**FULL, "camera": "กล้องโต๊ะ 7"}).status_code == 302
+    assert "กล้องโต๊ะ 7" in page(client, here, people("manager"))
+    assert "1,500.50" in page(client, here, people("manager"))
