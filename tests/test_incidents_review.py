@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import html
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from dealing import triggers
 from dealing.models import StaffMember, Venue
@@ -37,6 +39,13 @@ FULL = {
     "note": "Seen twice on the video.",
     "after": "0",
 }
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    """A page in Thai leaves its language to the thread, and so to the next test."""
+    with override("en"):
+        yield
 
 
 @pytest.fixture
