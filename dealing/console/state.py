@@ -338,7 +338,7 @@ class State:
         player, banker = self.audit.totals
         return player, banker if self.audit.layout.drawn > 1 else None
 
-    @property
+    @cached_property
     def due(self) -> str:
         """The place of the next card; empty when none is due or it depends on a card not yet seen."""
         return (self.audit.next_due if self.audit and self.hand_open else None) or ("P1" if not self.hand else "")
@@ -353,7 +353,7 @@ class State:
         """The winner, empty while there is none."""
         return self.result.winner if self.result else ""
 
-    @property
+    @cached_property
     def said(self) -> words.Said | None:
         """What is due next and why."""
         if not self.audit or not self.hand_open:
@@ -433,7 +433,7 @@ class State:
         """The findings on the hand."""
         return self.audit.findings if self.audit else ()
 
-    @property
+    @cached_property
     def open_findings(self) -> int:
         """How many findings of the hand and its shoe are not put right."""
         return sum(finding.state == "open" for finding in self.findings) + sum(
@@ -482,7 +482,7 @@ class State:
         """The bet recorded last: the next one is often of the same seat or stake."""
         return next((event for _seq, event in reversed(self.events) if isinstance(event, log.Bet)), None)
 
-    @property
+    @cached_property
     def pays(self) -> list[Pay]:
         """What is owed on winning bets and not yet paid, by seat and bet."""
         if not self.audit:

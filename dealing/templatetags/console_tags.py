@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +17,9 @@ from django.utils.translation import gettext as _
 
 from dealing import wording
 from dealing.console.state import Entry, Line, PlaceKey, State, fresh_key
+from dealing.console.words import Said
 from dealing.rules.cards import RANKS, SUITS
-from dealing.rules.rulesets import Ruleset
+from dealing.rules.rulesets import Citation, Ruleset
 from dealing.templatetags.table_tags import suit
 
 register = template.Library()
@@ -57,7 +59,7 @@ def _keys(language: str, rank: str, face_down: bool) -> SafeString:
 @register.simple_tag
 def keys(rank: str = "", face_down: bool = False) -> SafeString:
     """The rank and suit keys; the same on every page of one language, so they are made once."""
-    return _keys(get_language() or "en", rank, face_down)
+    return _keys(_language(), rank, face_down)
 
 
 @lru_cache(maxsize=64)
@@ -88,11 +90,39 @@ def _choices(language: str, name: str) -> SafeString:
 @register.simple_tag
 def card_choices(name: str) -> SafeString:
     """Rank and suit of a card as choices of a form's field."""
-    return _choices(get_language() or "en", name)
+    return _choices(_language(), name)
 
 
-# What stays the same from one card to the next is drawn once: a line of the log, the row of places. The arguments are
-# all that the templates see, so an equal call gives an equal text.
+# What stays the same from one card to the next is drawn once. The arguments are all that the templates see, the active
+# language among them, so an equal call gives an equal text.
+
+
+def _language() -> str:
+    return get_language() or "en"
+
+
+@lru_cache(maxsize=256)
+def _head(language: str, code: str, shoe: int, hand: int, rules: str, findings: int) -> SafeString:
+    shown = {"code": code, "shoe": shoe, "hand": hand, "rules": rules, "findings": findings}
+    return render_to_string("console/head.html", shown)
+
+
+@register.simple_tag
+def console_head(state: State) -> SafeString:
+    """Which table, shoe and hand this is."""
+    shoe, hand = state.shoe.number if state.shoe else 0, state.hand.number if state.hand else 0
+    return _head(_language(), state.table.code, shoe, hand, state.ruleset_title, state.open_findings)
+
+
+@lru_cache(maxsize=512)
+def _due(language: str, said: Said, result: str, citation: Citation | None) -> SafeString:
+    return render_to_string("console/due.html", {"said": said, "result": result, "citation": citation})
+
+
+@register.simple_tag
+def due_line(state: State) -> SafeString:
+    """What is due and why, with the rule; nothing where nothing is to be said."""
+    return _due(_language(), state.said, state.result_words, state.citation) if state.said else SafeString()
 
 
 @lru_cache(maxsize=4096)
@@ -101,9 +131,11 @@ def _line(language: str, address: str, live: bool, line: Line) -> SafeString:
 
 
 @register.simple_tag
-def timeline_line(entry: Entry, code: str, live: object) -> SafeString:
-    """An entry of the log. `live`: on the console, where a dealer mistake can be recorded too."""
-    return _line(get_language() or "en", reverse("console:table", args=(code,)), bool(live), entry.line)
+def timeline_lines(entries: Iterable[Entry], code: str, live: object = None) -> SafeString:
+    """The entries of the log. `live`: on the console, where a dealer mistake can be recorded too."""
+    language, address = _language(), reverse("console:table", args=(code,))
+    lines = (_line(language, address, bool(live), entry.line) for entry in entries)
+    return format_html_join("", "{}", ((line,) for line in lines))
 
 
 @lru_cache(maxsize=512)
@@ -112,21 +144,45 @@ def _places(language: str, keys: tuple[PlaceKey, ...], chosen: str) -> SafeStrin
 
 
 @register.simple_tag
-def place_keys(keys: list[PlaceKey], chosen: str) -> SafeString:
+def place_keys(keys: Sequence[PlaceKey], chosen: str) -> SafeString:
     """The row of places; `chosen` is the one that was pressed, empty for the one proposed."""
-    return _places(get_language() or "en", tuple(keys), chosen)
+    return _places(_language(), tuple(keys), chosen)
+
+
+def _fields(event: str, entry: object, places: Sequence[PlaceKey], down: str) -> SafeString:
+    shown = {"event": event, "entry": entry, "places": places, "down": down}
+    return render_to_string("console/entry_fields.html", shown)
+
+
+@lru_cache(maxsize=256)
+def _empty_fields(language: str, event: str, places: tuple[PlaceKey, ...], down: str) -> SafeString:
+    return _fields(event, None, places, down)
+
+
+@register.simple_tag
+def entry_fields(event: str, entry: Any, state: State) -> SafeString:
+    """What is typed and pressed to record a card; with what was typed before, where that could not be recorded."""
+    places, down = (tuple(state.places), state.down) if event == "card" else ((), "")
+    if entry.typed or entry.place or entry.rank or entry.errors:
+        return _fields(event, entry, places, down)
+    return _empty_fields(_language(), event, places, down)
 
 
 @register.filter
 def cited(finding: Any, ruleset: Ruleset) -> list[Any]:
     """The citations of a finding's rules in the active language."""
-    return [ruleset.cite(rule, get_language() or "en") for rule in finding.rules]
+    return [ruleset.cite(rule, _language()) for rule in finding.rules]
+
+
+@lru_cache(maxsize=256)
+def _sends(address: str) -> SafeString:
+    return format_html('method="post" action="{0}" hx-post="{0}"', address)
 
 
 @register.simple_tag(takes_context=True)
 def sends(context: Context) -> SafeString:
     """The attributes of a form that records: by htmx where it runs, as a plain form where it does not."""
-    return format_html('method="post" action="{0}" hx-post="{0}"', context["record_address"])
+    return _sends(context["record_address"])
 
 
 @register.simple_tag(takes_context=True)

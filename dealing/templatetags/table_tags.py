@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from django import template
 from django.forms import BoundField
 from django.template import Context
+from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html
@@ -38,12 +40,14 @@ _CROWN: Final = "M24.3 13l2.7 4 3-6 3 6 2.7-4-1 9h-9.4ZM24.3 71l2.7-4 3 6 3-6 2.
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     """An icon beside text; it says nothing to a screen reader. KeyError for a name that is not drawn."""
     return format_html('<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="{}"/></svg>', ICONS[name])
 
 
 @register.simple_tag
+@cache
 def suit(letter: str) -> SafeString:
     """The shape of a suit (``s h d c``), for keys; the name of the suit has to stand beside or around it."""
     return format_html(
@@ -78,6 +82,11 @@ def card_name(value: object) -> str:
 @register.simple_tag
 def card(value: object = None, size: str = "") -> SafeString:
     """Draw a card. None: its back. ``9``: a nine of unknown suit. ``size``: small, large, inline or nothing."""
+    return _card(get_language() or "en", None if value in FACE_DOWN else str(value), size)
+
+
+@lru_cache(maxsize=1024)
+def _card(language: str, value: str | None, size: str) -> SafeString:
     name = card_name(value)
     sized = f" card-{size}" if size else ""
     rank, letter = ("", "") if value in FACE_DOWN else split_card(value)
@@ -281,6 +290,21 @@ def felt(
     with the place where they belong, or, with ``corrected``, as moved with the place where they came from.
     """
     return _felt(dealt, due, totals, winner, compare, corrected, title)
+
+
+@register.simple_tag
+def felt_place(place: FeltPlace, corrected: bool = False) -> SafeString:
+    """One place of a felt. There are few cards and places: each is drawn once a language."""
+    cards = tuple((None if one.card is None else str(one.card), one.elsewhere) for one in place.cards)
+    return _felt_place(get_language() or "en", place.name, cards, place.due, corrected)
+
+
+@lru_cache(maxsize=2048)
+def _felt_place(
+    language: str, name: str, cards: tuple[tuple[str | None, str], ...], due: bool, corrected: bool
+) -> SafeString:
+    place = FeltPlace(name, [Laid(*one) for one in cards], due)
+    return render_to_string("components/felt_place.html", {"place": place, "corrected": corrected})
 
 
 @register.inclusion_tag("components/felt_pair.html")
