@@ -642,6 +642,6 @@ def test_recording_a_card_asks_the_database_little(
     supervisor.hand("9h")
     address = reverse("console:record", args=("B07",))
     data = {"event": "card", "card": "4s", "to": "B1", "down": "", "shoe": 1, "hand": 4, "seq": 27, "key": "k"}
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(17):
         response = supervisor.client.post(address, data, headers=HTMX)
     assert response.status_code == 200
