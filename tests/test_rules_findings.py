@@ -765,3 +765,11 @@ def test_void_insurance_comes_before_correct() -> None:
 def test_adopted_rules_speak_in_every_ruleset(ruleset: str) -> None:
     assert judge(f"{BOTH_DRAW} B3:6h", ruleset).finding("fifth-card-misplaced")["rules"] == ["INC-order"]
     assert judge(f"{NATURAL} x:6h", ruleset).finding("extra-card-exposed")["rules"] == ["INC-extra"]
+
+
+def test_a_card_beyond_the_hand_that_nobody_has_seen_leaves_the_result_as_it_is() -> None:
+    judged = judge("open bet:1:banker=100 close P1:4h B1:Js P2:2d B2:2c B3:5s P3:- call:banker pay:1:banker=95 end")
+    assert judged.codes == ["card-overdrawn"]
+    assert judged.json["result"] == {"player": 6, "banker": 7, "winner": "banker", "natural": False}
+    assert judged.json["correct"]["extra"] == ["??"]
+    assert judged.json["settlement"][0]["owed"] == "95.00"

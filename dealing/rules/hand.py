@@ -312,9 +312,11 @@ class _HandState:
             else:
                 due = drawn.place if unknown else layout.due
             places.append((drawn, due))
+            if due is None:
+                continue  # beyond the hand: whatever it is, it changes nothing
             if drawn.card is None:
                 unknown = True
-            elif due is not None and not unknown:
+            elif not unknown:
                 layout = layout.after[drawn.card.value]
         self._laid = laid = _Laid(layout, tuple(places), unknown, len(places))
         return laid
@@ -327,7 +329,7 @@ class _HandState:
                 drawn.judged, drawn.lawful = True, due
                 if drawn.put != due:
                     self._misplaced(before, drawn, due)
-            unknown = unknown or drawn.card is None
+            unknown = unknown or (drawn.card is None and due is not None)
             if n >= 3 and unknown:
                 return  # where later cards belong depends on this one
             before += due is not None
