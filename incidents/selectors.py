@@ -55,6 +55,12 @@ def citations(ruleset: Ruleset | None, rules: Sequence[str]) -> list[dict[str, A
     return out
 
 
+def incidents_of(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Incident]:
+    """The incidents a person may see: those of their house, all of them for somebody who belongs to none."""
+    member = getattr(user, "staff_member", None)
+    return Incident.objects.all() if member is None else Incident.objects.filter(table__venue=member.venue_id)
+
+
 def log_of(incident: Incident) -> QuerySet[TableEvent]:
     """The log lines of the incident's hand, or of its shoe outside all hands; amended ones and amendments included."""
     return TableEvent.objects.filter(

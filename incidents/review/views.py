@@ -31,7 +31,7 @@ from dealing.rules.rulesets import Citation
 from incidents import attachments, rulings
 from incidents.evidence import do_attach_file
 from incidents.models import Decision, Incident, IncidentAttachment, IncidentFinding
-from incidents.selectors import Case, load_case, log_of, recommendation_of, recorded_by, ruleset_of
+from incidents.selectors import Case, incidents_of, load_case, log_of, recommendation_of, recorded_by, ruleset_of
 from incidents.services import do_decide_incident, do_review_incident, finding_rows
 from incidents.wording import NO_LINE, obstacle_text
 
@@ -52,9 +52,10 @@ PAGE = 25
 @reader_required
 def queue(request: HttpRequest) -> HttpResponse:
     """The incidents, those to be decided first, the oldest of them on top."""
-    tables = list(Table.objects.filter(incidents__isnull=False).distinct().values_list("code", flat=True))
+    seen = incidents_of(request.user)
+    tables = list(Table.objects.filter(pk__in=seen.values("table")).values_list("code", flat=True))
     form = QueueForm(request.GET or None, tables)
-    found = _search(form).select_related("table__venue").prefetch_related("findings", "decisions")
+    found = _search(seen, form).select_related("table__venue").prefetch_related("findings", "decisions")
     page = Paginator(found, PAGE).get_page(request.GET.get("page"))
     rows = [_queue_row(incident) for incident in page]
     kept = request.GET.copy()
@@ -66,8 +67,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _search(form: QueueForm) -> QuerySet[Incident]:
-    found = Incident.objects.all()
+def _search(found: QuerySet[Incident], form: QueueForm) -> QuerySet[Incident]:
     if (status := form.value("status")) != QueueForm.ALL:
         found = found.filter(status=status)
     if table := form.value("table"):
@@ -161,8 +161,9 @@ class FindingShown:
     unknown_rules: list[str]
 
 
-def _get_incident(pk: int) -> Incident:
-    return get_object_or_404(Incident.objects.select_related("table__venue"), pk=pk)
+def _get_incident(request: HttpRequest, pk: int) -> Incident:
+    """The incident, if the person may see it. Http404 for another."""
+    return get_object_or_404(incidents_of(request.user).select_related("table__venue"), pk=pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -170,7 +171,7 @@ def _get_incident(pk: int) -> Incident:
 @reader_required
 def incident(request: HttpRequest, pk: int) -> HttpResponse:
     """The page of an incident; POST decides it."""
-    found = _get_incident(pk)
+    found = _get_incident(request, pk)
     form = None
     if request.method == "POST":
         if not can_decide(request.user):
@@ -189,7 +190,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
                 )
             except ValidationError as error:
                 form.add_error(None, error)
-                found = _get_incident(pk)
+                found = _get_incident(request, pk)
             else:
                 messages.success(
                     request,
@@ -248,7 +249,7 @@ def _page(
         "options": _options(case, _offered(case.recommendation), chosen),
         "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
         "decide_open": asked or case.incident.status == Incident.Status.OPEN,
-        "queue_left": Incident.objects.filter(status=Incident.Status.OPEN).exclude(pk=case.incident.pk).count(),
+        "queue_left": incidents_of(user).filter(status=Incident.Status.OPEN).exclude(pk=case.incident.pk).count(),
         "money": _money(case),
         **_replayed(case, shown),
         **_outlook(case, chosen),
@@ -260,7 +261,7 @@ def _page(
 @supervisor_required
 def review(request: HttpRequest, pk: int) -> HttpResponse:
     """Add a review note; where it cannot be kept, the page again with what was typed."""
-    found = _get_incident(pk)
+    found = _get_incident(request, pk)
     venue = found.table.venue
     last = found.reviews.order_by("number").last()
     form = ReviewForm(request.POST, venue, last)
@@ -293,7 +294,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
 @supervisor_required
 def attach(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep a file with the incident; where it is not taken, the page again with the reason."""
-    found = _get_incident(pk)
+    found = _get_incident(request, pk)
     form = AttachmentForm(request.POST, request.FILES)
     if form.is_valid():
         try:
@@ -317,7 +318,7 @@ def attach(request: HttpRequest, pk: int) -> HttpResponse:
 @reader_required
 def attachment(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """A file of the incident, to be saved: never shown by the browser as a page of this site."""
-    kept = get_object_or_404(IncidentAttachment, pk=number, incident=pk)
+    kept = get_object_or_404(IncidentAttachment, pk=number, incident=_get_incident(request, pk))
     file = attachments.open_checked(kept.stored, kept.sha256)
     if file is None:
         logger.error("attachment %d of incident %d is missing or was changed: %s", kept.pk, pk, kept.stored)
@@ -426,7 +427,7 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
 def preview(request: HttpRequest, pk: int) -> HttpResponse:
     """The part of the page that says what the chosen actions would do."""
     chosen = rulings.in_order(request.GET.getlist("actions"))
-    case = load_case(_get_incident(pk))
+    case = load_case(_get_incident(request, pk))
     return render(
         request, "incidents/_outlook.html", {"case": case, "incident": case.incident, **_outlook(case, chosen)}
     )
@@ -437,7 +438,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
 @reader_required
 def step(request: HttpRequest, pk: int) -> HttpResponse:
     """The part of the page that replays the hand: `?step=` says as of which event."""
-    found = _get_incident(pk)
+    found = _get_incident(request, pk)
     case = load_case(found)
     shown = replay(case, list(log_of(found)), request.GET.get("step"))
     if shown is None:
@@ -453,7 +454,7 @@ def step(request: HttpRequest, pk: int) -> HttpResponse:
 @reader_required
 def sheet(request: HttpRequest, pk: int) -> HttpResponse:
     """The incident on one page to be signed, as PDF; `?lang=` asks for another language than the page's."""
-    found = _get_incident(pk)
+    found = _get_incident(request, pk)
     asked = request.GET.get("lang", "")
     with override(asked if asked in dict(settings.LANGUAGES) else get_language()):
         made = make_sheet(load_case(found))
@@ -467,7 +468,7 @@ def sheet(request: HttpRequest, pk: int) -> HttpResponse:
 @reader_required
 def for_hand(request: HttpRequest, table: str, shoe: int, hand: int | None = None) -> HttpResponse:
     """To the incident of a hand, or of a shoe."""
-    found = Incident.objects.filter(table__code=table, shoe_number=shoe, hand_number=hand).first()
+    found = incidents_of(request.user).filter(table__code=table, shoe_number=shoe, hand_number=hand).first()
     if found is None:
         raise Http404(_("There is no incident here."))
     return redirect("incidents:incident", found.pk)
