@@ -8,7 +8,7 @@ lines name are moved along.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, cast
@@ -57,11 +57,15 @@ class Refusal:
     number: int
     error: EventError
     place: Place | None
+    #: The hand's lines before this one are stored: they came with an earlier shoe of the file.
+    late: bool = False
 
     def __str__(self) -> str:
         if self.place is None or self.place[2] is None:
             return f"line {self.number}: {self.error}"
         table, shoe, hand = self.place
+        if self.late:
+            return f"line {self.number}: {self.error} [{table} shoe {shoe} hand {hand} is stored without it]"
         return f"line {self.number}: {self.error} [{table} shoe {shoe} hand {hand} is not stored]"
 
 
@@ -88,6 +92,7 @@ class _Positions:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._runs: list[list[int]] = []  # position, seq, length
+        self._by_seq: list[tuple[int, int]] = []  # seq, index of its run
 
     def add(self, position: int, seq: int) -> None:
         if self._runs:
@@ -96,6 +101,7 @@ class _Positions:
                 self._runs[-1][2] += 1
                 return
         self._starts.append(position)
+        insort(self._by_seq, (seq, len(self._runs)))
         self._runs.append([position, seq, 1])
 
     def get(self, position: int) -> int | None:
@@ -105,6 +111,14 @@ class _Positions:
         start, first, length = self._runs[at]
         return first + position - start if position < start + length else None
 
+    def holds(self, seq: int) -> bool:
+        """Whether a line of the file was found at this position of the log."""
+        at = bisect_right(self._by_seq, (seq, len(self._runs))) - 1
+        if at < 0:
+            return False
+        _, first, length = self._runs[self._by_seq[at][1]]
+        return seq < first + length
+
 
 @dataclass(slots=True)
 class _Waiting:
@@ -113,6 +127,7 @@ class _Waiting:
     shoe: int = 0
     lines: list[Line] = field(default_factory=list)
     positions: _Positions = field(default_factory=_Positions)
+    out: set[Group] = field(default_factory=set)  # groups of lines that are refused
 
 
 @dataclass(slots=True)
@@ -204,7 +219,9 @@ def _flush(
         if table is None:
             first = waiting.lines[0]
             report.refusals.append(Refusal(first.number, ImportRefused("table", "unknown-table", value=code), None))
-            report.refused += len({line.hand for line in waiting.lines if line.hand is not None})
+            report.refused += len(
+                {line.hand for line in waiting.lines if line.hand is not None and line.shoe == waiting.shoe}
+            )
         else:
             _Adding(table, waiting, actor, report).store()
     waiting.lines = []
@@ -233,7 +250,7 @@ class _Adding:
         self.waiting = waiting
         self.actor = actor
         self.report = report
-        self.out: set[Group] = set()  # groups of lines that are refused
+        self.out = waiting.out
         self.out_lines: set[int] = set()
         shoes = {cast(int, line.shoe) for line in waiting.lines}
         self.newest = Shoe.objects.filter(table=table).order_by("-number").first()
@@ -270,8 +287,8 @@ class _Adding:
 
     def _refuse(self, blame: _Blame) -> None:
         place = (self.table.code, *blame.group)
-        self.report.refusals.append(Refusal(blame.line.number, blame.error, place))
         shoe, hand = blame.group
+        self.report.refusals.append(Refusal(blame.line.number, blame.error, place, late=shoe != self.waiting.shoe))
         if hand is None and not isinstance(blame.line.event, ShoeOpened):
             self.out_lines.add(blame.line.number)
             return
@@ -291,6 +308,8 @@ class _Adding:
         here: dict[int, int] = {}
         behind: dict[Group, Iterator[tuple[int, str]]] = {}
         for shoe, events in self.stored.items():
+            if shoe != self.waiting.shoe:  # what came with that shoe's own lines is behind us
+                events = [stored for stored in events if not self.waiting.positions.holds(stored[0])]
             for hand in {hand for _, _, hand in events}:
                 behind[shoe, hand] = iter([(seq, payload) for seq, payload, h in events if h == hand])
         seq, last_at = self.table.last_seq, self.table.last_at

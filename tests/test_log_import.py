@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import random
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,12 @@ from dealing.importer import NoVenueError, Report, import_log
 from dealing.log import record, record_many
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.projections import differences
-from dealing.rules.events import Amended, parse_event
+from dealing.rules.events import Amended, Discarded, EventError, Moved, Paid, Voided, parse_event
 from dealing.signals import event_recorded
+from dealing.simulator import simulate_shoe
 from dealing.verify import verify_table
 from tests.conftest import MakeTable
-from tests.table_logs import Line, Lines, simulated, written
+from tests.table_logs import RATES, START, Line, Lines, simulated, written
 
 pytestmark = pytest.mark.django_db
 
@@ -128,6 +132,109 @@ def test_what_fails_on_a_shoe_leaves_nothing_of_it(lines: Lines) -> None:
     assert not TableEvent.objects.exists()
     assert not Hand.objects.exists()
     assert Table.objects.get().last_seq == 0
+
+
+# What is decided on a shoe that the table has left.
+
+
+def decided_late(lines: Lines) -> list[Line]:
+    """Four shoes; each kind of late event, on hands of every earlier shoe, over several later shoes."""
+    three = "P1:9c B1:2s P2:Kd B2:3c P3:4h"
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2), *lines.hand(3, three), lines.close()]
+    first = {hand: [line.get("hand") for line in text].index(hand) + 3 for hand in (1, 2)}  # position of its first card
+    text += [*lines.open(), *lines.hand(1), *lines.hand(2)]
+
+    def late(event: str, shoe: int, hand: int, **keys: Any) -> None:
+        text.append({**lines.line(event, hand, **keys), "shoe": shoe})
+
+    late("moved", 1, 3, from_="P3", to="B3")
+    text += [*lines.hand(3), lines.close(), *lines.open(), *lines.hand(1)]
+    late("moved", 1, 3, from_="B3", to="P3")
+    late("paid", 1, 3, seat=1, bet="player", amount="-100.00", key="late-1")
+    late("voided", 2, 2, scope="hand", reason="by the manager")
+    text += lines.hand(2)
+    late("amended", 1, 1, seq=first[1], entry={**text[first[1] - 1], "card": "8h"}, reason="mistyped")
+    text += [*lines.open(), *lines.hand(1)]
+    late("discarded", 1, 3, place="P3")
+    late("amended", 1, 2, seq=first[2], reason="no such card")
+    late("voided", 3, 1, scope="hand", reason="by the manager")
+    return [*text, *lines.hand(2)]
+
+
+def test_late_decisions_on_earlier_shoes_come_back_as_they_were_recorded(lines: Lines) -> None:
+    recorded = decided_late(lines)
+    for line in recorded:
+        record(line, actor="somchai")
+    text = exported("B07").replace("B07", "B09")
+    report = store(text, create_tables=True)
+    assert not report.refusals
+    assert figures(report) == (10, 0, 0, len(recorded))
+    assert exported("B09") == text
+    assert Hand.objects.get(shoe__table__code="B09", shoe__number=1, number=1).audit["dealt"]["P"] == ["8h", "Kd"]
+    sound("B09")
+    assert figures(store(text)) == (0, 10, 0, 0)
+    assert figures(store(text.replace("B09", "B07"))) == (0, 10, 0, 0)
+    assert Hand.objects.count() == 20
+
+
+def test_a_file_with_late_decisions_goes_on_wherever_it_was_cut_off(lines: Lines) -> None:
+    text = decided_late(lines)
+    for end in range(1, len(text) + 1):
+        assert not store(text[:end]).refusals
+        assert TableEvent.objects.count() == end
+    assert [json.loads(line)["event"] for line in exported("B07").splitlines()] == [line["event"] for line in text]
+    sound("B07")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_late_decisions_on_simulated_shoes(table: MakeTable, seed: int) -> None:
+    table("B07")
+    chance, start, late = random.Random(seed), START, 0
+    for number in range(1, 5):
+        first = Table.objects.get().last_seq + 1
+        shoe = simulate_shoe("B07", number, "insurance", seed * 10 + number, start, RATES, hands=6, first_seq=first)
+        record_many(shoe, actor="somchai")
+        start = shoe[-1].at
+        for hand in chance.sample(list(Hand.objects.filter(shoe__number__lt=number)), k=4 if number > 1 else 0):
+            place = {"at": start, "table": "B07", "shoe": hand.shoe.number, "hand": hand.number}
+            event = chance.choice(
+                [
+                    Paid(**place, seat=1, bet="player", amount=Decimal("50.00")),
+                    Moved(**place, source="P2", to="B3"),
+                    Discarded(**place, place="B2"),
+                    Voided(**place, scope="hand", reason="by the manager"),
+                    Amended(**place, seq=hand.first_seq, entry=None, reason="noted twice"),
+                ]
+            )
+            with contextlib.suppress(EventError):
+                record(event, actor="somchai")
+                late += 1
+    assert late > 5
+    text = exported("B07").replace("B07", "B09")
+    report = store(text, create_tables=True)
+    assert not report.refusals
+    assert figures(report) == (24, 0, 0, len(text.splitlines()))
+    assert exported("B09") == text
+    sound("B09")
+    assert figures(store(text)) == (0, 24, 0, 0)
+
+
+def test_a_late_decision_that_cannot_be_added_says_that_its_hand_is_stored(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.open(), *lines.hand(1)]
+    decision = {**lines.line("paid", 1, seat=1, bet="player", amount="5.00"), "shoe": 1}
+    store([*text, decision])
+    report = store([*text, {**decision, "amount": "6.00"}])
+    assert figures(report) == (0, 2, 0, 0)
+    assert [str(refusal) for refusal in report.refusals] == [
+        "line 21: event: position 21 of the log has this hand otherwise [B07 shoe 1 hand 1 is stored without it]"
+    ]
+
+
+def test_hands_of_a_table_that_is_not_there_are_counted_once(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1), *lines.hand(2), *lines.open(), *lines.hand(1)]
+    text.append({**lines.line("voided", 2, scope="hand", reason="by the manager"), "shoe": 1})
+    report = store([{**line, "table": "X01"} for line in text])
+    assert figures(report) == (0, 0, 3, 0)
 
 
 # Again, and on from where it ended.
