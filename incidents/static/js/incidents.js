@@ -25,7 +25,9 @@
       timer = setTimeout(function () {
         // A newer step replaces one that is still under way.
         window.htmx.trigger(replay, "htmx:abort");
-        window.htmx.ajax("GET", `${address}?step=${wanted}`, { source: replay, target: replay, swap: "innerHTML" });
+        window.htmx
+          .ajax("GET", `${address}?step=${wanted}`, { source: replay, target: replay, swap: "innerHTML" })
+          .catch(function () {}); // one that was replaced; page.js tells of one that failed
       }, 40);
     }
 
