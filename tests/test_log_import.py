@@ -196,7 +196,7 @@ def test_late_decisions_on_simulated_shoes(table: MakeTable, seed: int) -> None:
         record_many(shoe, actor="somchai")
         start = shoe[-1].at
         for hand in chance.sample(list(Hand.objects.filter(shoe__number__lt=number)), k=4 if number > 1 else 0):
-            place = {"at": start, "table": "B07", "shoe": hand.shoe.number, "hand": hand.number}
+            place: dict[str, Any] = {"at": start, "table": "B07", "shoe": hand.shoe.number, "hand": hand.number}
             event = chance.choice(
                 [
                     Paid(**place, seat=1, bet="player", amount=Decimal("50.00")),

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealing.logfile import LogFile
+from dealing.management.streams import FAILED, LogCommand, standard_input, utf8
 from dealing.rules.audit import Finding
 from dealing.rules.judge import HandFold, ShoeFold
 from dealing.rules.rulesets import LANGUAGES, Ruleset, RulesetError, UnknownRuleset, get_ruleset
 
-CLEAN, FINDINGS, UNREADABLE = 0, 1, 2
+CLEAN, FINDINGS, UNREADABLE = 0, 1, FAILED
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = "Judges the hands of a log file and prints what is wrong. Exit 0: nothing, 1: findings, 2: unreadable."
     requires_system_checks: list[str] = []  # it needs no database and no site
 
@@ -36,16 +36,14 @@ class Command(BaseCommand):
             rules = get_ruleset(ruleset) if ruleset is not None else None
         except (UnknownRuleset, RulesetError) as error:
             raise CommandError(str(error), returncode=UNREADABLE) from None
+        if json:
+            utf8(sys.stdout)
         try:
             if file == "-":
-                status = self._audit(sys.stdin.buffer, rules, json, lang)
+                status = self._audit(standard_input(), rules, json, lang)
             else:
                 with Path(file).open("rb") as stream:
                     status = self._audit(stream, rules, json, lang)
-            self.stdout.flush()
-        except BrokenPipeError:  # whoever read the answer has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(UNREADABLE)
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}", returncode=UNREADABLE) from None
         if status != CLEAN:

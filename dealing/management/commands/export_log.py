@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealing.exporter import export_table
+from dealing.management.streams import LogCommand, utf8
 from dealing.models import Table
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = "Write the whole log of one or more tables as JSON lines, table after table, in the order recorded."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,8 +26,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no table {', '.join(unknown)}")
         codes = list(dict.fromkeys(tables))
         if output == "-":
-            if isinstance(sys.stdout, io.TextIOWrapper):
-                sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # whatever the terminal's language
+            utf8(sys.stdout)
             written = sum([export_table(found[code], self.stdout) for code in codes])
         else:
             try:

@@ -6,19 +6,20 @@ import sys
 import time
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealing.importer import NoVenueError, Report, import_log
+from dealing.management.streams import FAILED, LogCommand, standard_input
 from dealing.models import Venue
 
 #: Seconds between two lines of progress.
 PROGRESS = 2.0
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = (
         "Store a log file: each hand whole or not at all, nothing twice. Exit 0: all of it is stored; "
-        "2: something was refused (named on standard error), the rest is stored."
+        "2: something was refused (named on standard error) and the rest is stored, or nothing could be read."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         if file == "-":
-            self._import(sys.stdin.buffer, **options)
+            self._import(standard_input(), **options)
             return
         try:
             stream = open(file, "rb")  # noqa: SIM115  # closed below; a failure to open is told apart from one to read
@@ -68,4 +69,4 @@ class Command(BaseCommand):
         if report.refusals:
             numbers = ", ".join(str(refusal.number) for refusal in report.refusals)
             self.stdout.write(f"refused because of line {numbers}")
-            sys.exit(2)
+            sys.exit(FAILED)

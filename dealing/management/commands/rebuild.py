@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from dealing.management.streams import LogCommand
 from dealing.models import Table
 from dealing.projections import rebuild_table
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = "Throw the shoes and hands of each table away and make them again from its log, a transaction a table."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from dealing.management.streams import LogCommand
 from dealing.models import Table
 from dealing.projections import differences
 from dealing.verify import verify_table
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = "Walk the hash chain of each table's log and name the first broken row. Exit 1 when one is broken."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         known = list(Table.objects.order_by("code").values_list("code", flat=True))
         unknown = [code for code in tables if code not in known]
         if unknown:
-            raise CommandError(f"there is no table {', '.join(unknown)}", returncode=2)
+            raise CommandError(f"there is no table {', '.join(unknown)}")
         whole = True
         for code in dict.fromkeys(tables or known):
             result = verify_table(code)
