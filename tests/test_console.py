@@ -524,6 +524,23 @@ def test_rubbish_in_the_hidden_fields_is_never_an_error(supervisor: Console, nam
         assert supervisor.status in (200, 409, 422)
 
 
+@pytest.mark.parametrize("call", [" ", "\x00", "x y z", "player", "player x", "tie 7 " + "9" * 400])
+@pytest.mark.parametrize("event", ["called", "card", "cards_burned", "amended"])
+def test_rubbish_in_the_call_key_is_never_an_error(supervisor: Console, event: str, call: str) -> None:
+    supervisor.shoe().hand("9h", "4s", "Kd", "3c")
+    supervisor.press(event, call=call, count="x", card="")
+    assert supervisor.status == (200 if event == "called" and call == "player" else 422)
+
+
+@pytest.mark.parametrize("name", ["card", "card_rank", "card_suit", "to", "down", "face", "sheet", "entry", "withdraw"])
+@pytest.mark.parametrize("event", ["card", "opened", "amended", "hand_closed"])
+def test_rubbish_in_the_fields_beside_the_form_is_never_an_error(supervisor: Console, event: str, name: str) -> None:
+    supervisor.shoe().hand("9h")
+    for rubbish in (" ", "\x00", "9" * 400, "a b c d"):
+        supervisor.press(event, key="\x00", **{name: rubbish})
+        assert supervisor.status == 422
+
+
 def test_an_unknown_table_is_not_found(supervisor: Console) -> None:
     for name in ("table", "record"):
         address = reverse(f"console:{name}", args=("Z99",))

@@ -358,7 +358,7 @@ def _told(data: dict[str, str]) -> dict[str, str]:
     chosen; `x` is a card face down; a card for a place that holds a face-down one turns that up.
     """
     if data.get("call"):
-        winner, *totals = data["call"].split()
+        winner, *totals = data["call"].split() or [""]
         return data | {"winner": winner} | dict(zip(("player", "banker"), totals, strict=False))
     if data.get("event") != "card" or "down" not in data:
         return data
