@@ -35,5 +35,9 @@ class LoginRedirectMiddleware:
         if urlsplit(response.headers["Location"]).path != resolve_url(settings.LOGIN_URL):
             return response
         # The address comes from the browser: only one on this site is a place to come back to.
-        page = htmx.current_url_abs_path or resolve_url(settings.LOGIN_REDIRECT_URL)
+        try:
+            open_page = htmx.current_url_abs_path
+        except ValueError:  # no address at all
+            open_page = None
+        page = open_page or resolve_url(settings.LOGIN_REDIRECT_URL)
         return HttpResponseClientRedirect(redirect_to_login(page).headers["Location"])
