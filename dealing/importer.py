@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from dealing import rows
 from dealing.chain import row_hash
+from dealing.log import LogError, check_not_ahead
 from dealing.logfile import Line, LogFile
 from dealing.models import Shoe, Table, TableEvent, Venue
 from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe, shoe_rows
@@ -312,7 +313,7 @@ class _Adding:
                 events = [stored for stored in events if not self.waiting.positions.holds(stored[0])]
             for hand in {hand for _, _, hand in events}:
                 behind[shoe, hand] = iter([(seq, payload) for seq, payload, h in events if h == hand])
-        seq, last_at = self.table.last_seq, self.table.last_at
+        seq, last_at, now = self.table.last_seq, self.table.last_at, timezone.now()
         for line in self.waiting.lines:
             event = cast(Event, line.event)
             group = (event.shoe, event.hand)
@@ -342,6 +343,10 @@ class _Adding:
             if last_at is not None and event.at < last_at:
                 shown = format_time(last_at.astimezone(event.at.tzinfo))
                 raise _Blame(line, group, ImportRefused("at", "at-earlier", last=shown))
+            try:
+                check_not_ahead(event.at, now)
+            except LogError as error:
+                raise _Blame(line, group, error) from error
             seq, last_at = seq + 1, event.at
             here[line.position] = seq
             attempt.known.append((line.position, seq))

@@ -48,8 +48,13 @@ LOG_MESSAGES: Final[dict[str, str]] = {
     "other-table": "is {value}, and the events before it are of table {table}",
     "key-stored": "{value} is the key of another event, at position {seq}",
     "at-earlier": "is before the table's last event, which was at {last}",
+    "at-future": "is in the future; the clock here says {now}",
     "table-moved-on": "the table's log is at position {seq} by now, not at {expected}",
 }
+
+
+#: How far a recorder's clock may be ahead of ours.
+CLOCKS_DIFFER: Final = dt.timedelta(minutes=5)
 
 
 class LogError(EventError):
@@ -132,6 +137,12 @@ def next_at(table: Table) -> dt.datetime:
     if table.last_at is not None and table.last_at > at:
         at = table.last_at
     return at.astimezone(table.venue.zone)
+
+
+def check_not_ahead(at: dt.datetime, now: dt.datetime) -> None:
+    """Raise `LogError` where `at` has yet to come, by more than clocks differ: after it the table would stand still."""
+    if at - now > CLOCKS_DIFFER:
+        raise LogError("at", "at-future", now=format_time(now.astimezone(at.tzinfo)))
 
 
 def hand_events(hand: Hand) -> list[Numbered]:
@@ -263,6 +274,8 @@ class Writer:
         elif self.table.last_at is not None and event.at < self.table.last_at:
             last = self.table.last_at.astimezone(event.at.tzinfo)
             raise LogError("at", "at-earlier", last=format_time(last))
+        else:
+            check_not_ahead(event.at, timezone.now())
         seq = self.table.last_seq + 1
         if isinstance(event, Amended):
             self._amend(seq, event)

@@ -109,6 +109,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "other-table": _("is {value}, and the events before it are of table {table}"),
     "key-stored": _("{value} is the key of another event, at position {seq}"),
     "at-earlier": _("is before the table's last event, which was at {last}"),
+    "at-future": _("is in the future; the clock here says {now}"),
     "table-moved-on": _(
         "somebody else has recorded meanwhile: the table is at position {seq} by now, not at {expected}"
     ),

@@ -9,7 +9,7 @@ from dealing.rules.events import Event, format_event, format_time
 from dealing.simulator import USUAL_RATES, simulate_shoe
 
 BANGKOK = dt.timezone(dt.timedelta(hours=7))
-START = dt.datetime(2026, 11, 28, 20, tzinfo=BANGKOK)
+START = dt.datetime(2024, 11, 28, 20, tzinfo=BANGKOK)
 NATURAL = "P1:9h B1:4s P2:Kd B2:3c"
 #: What a table with mistakes of every kind may do, more often than any house would bear.
 RATES = {mistake: min(0.03, rate * 12) for mistake, rate in USUAL_RATES.items()}

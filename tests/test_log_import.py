@@ -359,6 +359,15 @@ def test_an_earlier_time_than_the_log_is_refused(lines: Lines) -> None:
     assert report.refusals[0].error.code == "at-earlier"
 
 
+def test_a_hand_that_has_yet_to_be_dealt_is_refused(lines: Lines) -> None:
+    text = [*lines.open(), *lines.hand(1)]
+    lines.at = lines.at.replace(year=2099)
+    report = store([*text, *lines.hand(2)])
+    assert figures(report) == (1, 0, 1, 10)
+    assert [(refusal.number, refusal.error.code) for refusal in report.refusals] == [(11, "at-future")]
+    sound("B07")
+
+
 def test_positions_in_amendments_are_moved_along(lines: Lines) -> None:
     text = [*lines.open(), *lines.hand(1), *lines.hand(2, "P1:9c B1:2s P2:Kd B2:3c")]
     text[5]["card"] = "1x"

@@ -191,11 +191,20 @@ def test_an_unknown_table(dealt: Lines) -> None:
     refuse({**dealt.line("card", 2, to="P2", card="Kd"), "table": "X1"}, "no-such-table", "table")
 
 
+def test_a_time_that_has_yet_to_come(dealt: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = dt.datetime(2024, 11, 28, 14, tzinfo=dt.UTC)
+    monkeypatch.setattr("dealing.log.timezone.now", lambda: now)
+    line = {**dealt.line("card", 2, to="P2", card="Kd"), "at": "2024-11-28T21:05:00.001+07:00"}
+    error = refuse(line, "at-future", "at")
+    assert str(error) == "at: is in the future; the clock here says 2024-11-28T21:00:00.000+07:00"
+    assert record({**line, "at": "2024-11-28T21:05:00.000+07:00"}, actor="somchai").row.seq == 15
+
+
 def test_an_earlier_time(dealt: Lines) -> None:
-    line = {**dealt.line("card", 2, to="P2", card="Kd"), "at": "2026-11-28T20:00:01.000+07:00"}
+    line = {**dealt.line("card", 2, to="P2", card="Kd"), "at": "2024-11-28T20:00:01.000+07:00"}
     error = refuse(line, "at-earlier", "at")
-    assert str(error) == "at: is before the table's last event, which was at 2026-11-28T20:00:14.000+07:00"
-    same = {**line, "at": "2026-11-28T13:00:14.000Z"}
+    assert str(error) == "at: is before the table's last event, which was at 2024-11-28T20:00:14.000+07:00"
+    same = {**line, "at": "2024-11-28T13:00:14.000Z"}
     assert record(same, actor="somchai").row.seq == 15
 
 
