@@ -22,6 +22,8 @@ class Broken:
     table: str
     seq: int | None
     problem: str
+    #: The rows are what was recorded, and only the triggers are not there.
+    unguarded: bool = False
 
     def __str__(self) -> str:
         where = self.table if self.seq is None else f"{self.table} position {self.seq}"
@@ -53,8 +55,8 @@ def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Ve
     previous, walked = genesis_hash(code), 0
     last_at = None
 
-    def broken(seq: int | None, problem: str) -> Verified:
-        return Verified(code, walked, previous, Broken(code, seq, problem))
+    def broken(seq: int | None, problem: str, unguarded: bool = False) -> Verified:
+        return Verified(code, walked, previous, Broken(code, seq, problem, unguarded))
 
     rows = TableEvent.objects.filter(table=table, seq__lte=table.last_seq).order_by("seq")
     for row in rows.iterator(chunk_size=CHUNK):
@@ -82,7 +84,8 @@ def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Ve
         return broken(table.last_seq or None, "its time is not the one at the table's head")
     lost = triggers.missing(TableEvent._meta.db_table)
     if lost:
-        return broken(None, f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled")
+        problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled"
+        return broken(None, problem, unguarded=True)
     return Verified(code, walked, previous, None)
 
 

@@ -150,6 +150,59 @@ def test_the_command(log: Lines, run: Callable[..., tuple[int, str]]) -> None:
     assert run() == (1, "B07 position 4: its hash does not match its content\n")
 
 
+def test_shoes_and_hands_are_compared_where_nothing_guards_the_rows(
+    log: Lines, run: Callable[..., tuple[int, str]]
+) -> None:
+    Hand.objects.update(winner="tie")
+    with triggers.suspended():
+        code, out = run("--projections")
+    assert code == 1
+    assert "nothing guards them" in out
+    assert "B07 shoe 1 hand 1: winner differ from what the log says" in out
+
+
+def test_a_house_without_tables(db: None, run: Callable[..., tuple[int, str]]) -> None:
+    assert run() == (0, "no tables\n")
+
+
+def rebuild(*arguments: str) -> tuple[int, str, str]:
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    try:
+        call_command("rebuild", *arguments, stdout=out, stderr=err, no_color=True)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_a_broken_log_is_not_rebuilt_from(log: Lines) -> None:
+    Hand.objects.update(winner="tie")
+    tamper("UPDATE dealing_tableevent SET payload = replace(payload, '9h', '8h') WHERE seq = 6")
+    code, out, err = rebuild()
+    assert (code, out) == (1, "")
+    assert err.startswith("B07 position 6: its hash does not match its content\nB07 is left as it is; --force ")
+    assert Hand.objects.get().winner == "tie"
+    code, out, err = rebuild("B07", "--force")
+    assert (code, out) == (0, "B07: 1 shoes, 1 hands; 2 were different, 0 are gone\n")
+    assert "B07 position 6" in err
+    assert Hand.objects.get().winner == "player"
+
+
+def test_a_log_that_cannot_have_happened_is_not_rebuilt_from(log: Lines) -> None:
+    tamper("UPDATE dealing_tableevent SET payload = replace(payload, '\"P2\"', '\"P1\"') WHERE seq = 8")
+    code, out, err = rebuild("--force")
+    assert (code, out) == (1, "")
+    assert "B07 is left as it is; its log cannot have happened: to: P1 already holds" in err
+
+
+def test_rows_that_nothing_guards_are_rebuilt_from(log: Lines) -> None:
+    Hand.objects.update(winner="tie")
+    with triggers.suspended():
+        code, _, err = rebuild()
+    assert code == 0
+    assert "nothing guards them" in err
+    assert Hand.objects.get().winner == "player"
+
+
 def test_the_nightly_task(log: Lines, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "dealing.tasks"):
         assert verify_tables() == {"B07": "whole"}
