@@ -468,7 +468,7 @@ def test_an_ended_session_leads_back_to_what_was_entered(supervisor: Console, pe
     login = supervisor.headers["HX-Redirect"]
     assert login.startswith(reverse("login"))
     supervisor.htmx = False
-    assert supervisor.press("card", card="b1 4s").status == 302
+    assert supervisor.press("card", card="b1 4s", key="k").status == 302
     assert supervisor.headers["Location"] == login
     assert len(supervisor.lines) == 6
     response = supervisor.client.get(login)

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from dealing import log
 from dealing.console import words
@@ -78,6 +78,8 @@ class Answer:
     form: EventForm | None = None
     error: str = ""
     kept: bool = False
+    #: The idempotency key under which the kept event was to be recorded: it is the same press.
+    key: str = ""
     status: int = 200
 
 
@@ -157,6 +159,10 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
     answer = Answer()
     data = request.GET
     name = data.get("event", "")
+    answer.key = data.get("key", "")
+    if name and answer.key and table.events.filter(key=answer.key.replace("\0", "")).exists():
+        # It has been recorded since: nothing is waiting here any more.
+        return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
     if name in FORMS:
         # Back from the log-in page with what could not be recorded.
         answer.kept = True
@@ -334,7 +340,11 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
         return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
-    return _console(request, table, Answer(), done)
+    answer = _console(request, table, Answer(), done)
+    if "?" in (request.htmx.current_url or ""):
+        # What the address carried over a log-in is recorded: opened again, it must not offer it once more.
+        answer = replace_url(answer, reverse("console:table", args=(table.code,)))
+    return answer
 
 
 class NotAllowed(Exception):  # an answer to a person, not an error
@@ -516,7 +526,7 @@ def _told_by(row: TableEvent) -> str:
 
 def _logged_out(request: HttpRequest, code: str) -> HttpResponse:
     """The session is over: to the log-in page, and from there back to the console with what was typed."""
-    kept = {name: value for name, value in request.POST.items() if name not in OF_THE_PAGE and value}
+    kept = {name: value for name, value in request.POST.items() if value and (name not in OF_THE_PAGE or name == "key")}
     page = reverse("console:table", args=(code,)) + (f"?{urlencode(kept)}" if kept else "")
     messages.warning(
         request, _("You were logged out, so this was not recorded. Log in: what you entered is waiting for you.")

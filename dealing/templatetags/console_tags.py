@@ -27,6 +27,9 @@ register = template.Library()
 #: Events that begin the next hand when the last one is over.
 BEGINS = frozenset({"betting_opened", "betting_closed", "bet", "card", "opened"})
 
+#: Events that the entry line records; every other one that a log-in interrupted comes back in a sheet.
+ENTRY_LINE = frozenset({"card", "burn_card"})
+
 
 @lru_cache(maxsize=256)
 def _keys(language: str, rank: str, face_down: bool) -> SafeString:
@@ -192,6 +195,8 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
     hand: int | str = state.hand.number if state.hand else ""
     if event in BEGINS and not state.hand_open:
         hand = state.next_hand
+    answer = context.get("answer")
+    carried = answer.key if answer and answer.kept and (sheet or event in ENTRY_LINE and not answer.sheet) else ""
     shoe = format_html('<input type="hidden" name="shoe" value="{}">', state.shoe.number) if state.shoe else ""
     return format_html(
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="event" value="{}">'
@@ -199,7 +204,7 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
         '<input type="hidden" name="hand" value="{}">{}',
         context["form_token"],
         event,
-        fresh_key(),
+        carried or fresh_key(),
         state.table.last_seq,
         shoe,
         hand,
