@@ -74,8 +74,9 @@ class Found(Protocol):
 class Recommendation:
     """What the rules say of a whole hand.
 
-    `mandatory`: what the rules require, strongest first; `options`: what they leave to the manager; `measures`: what
-    management may do with the shoe besides; `done`: mandatory rulings that the log itself has carried out already;
+    `mandatory`: what the rules require, strongest first; `options`: what they leave to the manager, of findings that
+    the log has not put right already; `measures`: what management may do with the shoe besides; `done`: mandatory
+    rulings that the log itself has carried out already;
     `undocumented`: codes of the findings that no documented rule covers.
     """
 
@@ -89,6 +90,16 @@ class Recommendation:
     def offered(self) -> tuple[str, ...]:
         """Everything the rules speak of, strongest first."""
         return in_order({*self.mandatory, *self.options, *self.measures})
+
+    @property
+    def instead(self) -> tuple[str, ...]:
+        """The options that take the place of what is mandatory: voiding the hand leaves nothing of it to be done."""
+        return (VOID_HAND,) if VOID_HAND in self.options and MOOT_WHEN_VOID & set(self.mandatory) else ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The options that go together with what is mandatory."""
+        return tuple(option for option in self.options if option not in self.instead)
 
     @property
     def headline(self) -> str:
@@ -114,6 +125,7 @@ def recommend(findings: Sequence[Found], measures: Mapping[str, Sequence[str]] |
     required: set[str] = set()
     outstanding: set[str] = set()
     options: set[str] = set()
+    settled: set[str] = set()
     beside: set[str] = set()
     for finding in weighing:
         if finding.mandatory:
@@ -121,11 +133,15 @@ def recommend(findings: Sequence[Found], measures: Mapping[str, Sequence[str]] |
             required |= ruled
             if finding.state != "corrected":
                 outstanding |= ruled
-        else:
+        elif finding.state != "corrected":
             options |= set(finding.options)
+        else:
+            settled |= set(finding.options)
         for rule in finding.rules:
             beside |= set((measures or {}).get(rule, ()))
     done = required - outstanding
+    if not required and not options:
+        options = settled  # nothing else is left to be said
     if VOID_HAND in required:
         required -= MOOT_WHEN_VOID
     return Recommendation(
@@ -140,12 +156,32 @@ def recommend(findings: Sequence[Found], measures: Mapping[str, Sequence[str]] |
 def contradictions(actions: Collection[str], findings: Iterable[Found] = ()) -> list[tuple[str, str]]:
     """The pairs among the chosen actions that cannot both be done.
 
-    A card may be burned and another one used, but not where both are offered for the same card.
+    A card may be burned and another one used, but not where both are offered for the same card. One finding may be
+    let stand while another is dealt with, where the rules leave that to the manager.
     """
+    findings = list(findings)
     pairs = list(CONTRADICTIONS)
+    others = set(actions) - {STAND}
+    if any(STAND in finding.options for finding in unanswered(others, findings)):
+        pairs = [pair for pair in pairs if STAND not in pair]
     if any({BURN_CARD, REUSE_CARD} <= set(finding.options) for finding in findings):
         pairs.append((BURN_CARD, REUSE_CARD))
     return [pair for pair in pairs if pair[0] in actions and pair[1] in actions]
+
+
+def unanswered(actions: Collection[str], findings: Iterable[Found]) -> list[Found]:
+    """The findings that the rules leave to the manager and of which these actions say nothing.
+
+    A void hand answers for everything that it leaves nothing of.
+    """
+    voided = MOOT_WHEN_VOID if VOID_HAND in actions else frozenset()
+    return [
+        finding
+        for finding in findings
+        if finding.ruling == DISCRETION
+        and finding.state != "corrected"
+        and not set(finding.options) & {*actions, *voided}
+    ]
 
 
 def departures(
@@ -155,10 +191,13 @@ def departures(
     (7.4).
 
     A ruling that the log has carried out is followed already, and one that cannot be carried out any more
-    (`impossible`) is not held against anybody. Voiding the hand overrides every milder ruling.
+    (`impossible`) is not held against anybody. Voiding the hand overrides every milder ruling; where the rules offer
+    it for another finding, it includes those it leaves nothing of (7.3).
     """
     chosen = set(actions)
-    overridden = VOID_HAND in chosen and VOID_HAND not in recommendation.mandatory
+    if VOID_HAND in chosen and VOID_HAND in recommendation.options:
+        chosen |= MOOT_WHEN_VOID
+    overridden = VOID_HAND in chosen and VOID_HAND not in (*recommendation.mandatory, *recommendation.options)
     return tuple(
         ruling
         for ruling in recommendation.mandatory

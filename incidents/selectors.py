@@ -148,12 +148,30 @@ class Case:
         rules = dict.fromkeys(rule for finding in voiding for rule in finding.rules)
         return ", ".join(rules) or ", ".join(dict.fromkeys(finding.code for finding in voiding))
 
+    def _findings_for(self, actions: Sequence[str]) -> Sequence[rulings.Found]:
+        """The findings on which the actions would act."""
+        if self._taken_back(actions) and (hand := self._hand_for(actions)) is not None:
+            # Voiding had settled all findings; without it the open ones are open again.
+            return hand.audit().findings
+        return self.findings
+
+    def contradictions(self, actions: Sequence[str]) -> list[tuple[str, str]]:
+        """The pairs among the actions that cannot both be done."""
+        return rulings.contradictions(actions, self._findings_for(actions))
+
+    def unanswered(self, actions: Sequence[str]) -> list[rulings.Found]:
+        """The findings left to the manager of which the actions say nothing, though something could still be done."""
+        return [
+            finding
+            for finding in rulings.unanswered(actions, self._findings_for(actions))
+            if any(not self.obstacle(option, (*actions, option)) for option in finding.options)
+        ]
+
     def departures(self, actions: Sequence[str]) -> tuple[str, ...]:
         """The mandatory rulings that these actions do not follow."""
         recommendation = self.recommendation
-        if self._taken_back(actions) and (hand := self._hand_for(actions)) is not None:
-            # Voiding had settled all findings; without it the open ones are open again.
-            recommendation = rulings.recommend(hand.audit().findings, measures_of(self.ruleset))
+        if (findings := self._findings_for(actions)) is not self.findings:
+            recommendation = rulings.recommend(findings, measures_of(self.ruleset))
         impossible = [action for action in recommendation.mandatory if self.obstacle(action, actions)]
         return rulings.departures(actions, recommendation, impossible)
 

@@ -24,7 +24,7 @@ from dealing.wording import action_name
 from . import rulings
 from .models import Decision, Incident, IncidentFinding, IncidentReview
 from .selectors import Case, citations, load_case, recorded_by
-from .wording import obstacle_text
+from .wording import obstacle_text, unanswered_text
 
 Finding = Mapping[str, Any]
 Place = tuple[int, int | None]
@@ -229,7 +229,7 @@ def check_decision(
         refuse("actions", _("Choose what is to be done."), "required")
     if len(chosen) != len(set(given)):
         refuse("actions", _("One of the choices is not known here. Choose again."), "unknown")
-    for one, other in rulings.contradictions(chosen, case.findings):
+    for one, other in case.contradictions(chosen):
         refuse(
             "actions",
             _("“%(one)s” and “%(other)s” cannot both be done.")
@@ -239,6 +239,9 @@ def check_decision(
     for action in chosen:
         if why := case.obstacle(action, chosen):
             refuse("actions", f"{action_name(action)}: {obstacle_text(why, case)}", "impossible")
+    if chosen:
+        for code in dict.fromkeys(finding.code for finding in case.unanswered(chosen)):
+            refuse("actions", unanswered_text(code), "unanswered")
     if len(reason.strip()) > rulings.REASON_LIMIT:
         limit = rulings.REASON_LIMIT
         refuse(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from dealing.wording import finding_title
 
 if TYPE_CHECKING:
     from .selectors import Case
@@ -32,7 +35,15 @@ NO_LINE: Final[dict[str, Promise]] = {
     "void bet": _("The log has no line that voids one bet: give the stake back at the table."),
 }
 
+#: What it says of `stand` beside another ruling.
+STAND_BESIDE: Final = _("Nothing is written to the table’s log for what is let stand.")
+
 
 def obstacle_text(code: str, case: Case) -> str:
     """Why, in the language of the page."""
     return str(OBSTACLES[code]) % {"playing": case.playing}
+
+
+def unanswered_text(code: str) -> str:
+    """What is asked where a decision says nothing of a finding that the rules leave to the manager."""
+    return gettext("Say what happens with: %(finding)s") % {"finding": finding_title(code)}

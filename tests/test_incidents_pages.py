@@ -26,6 +26,7 @@ pytestmark = pytest.mark.django_db
 BOTH_DRAW = "open close P1:2h B1:4s P2:3d B2:Kc"
 NATURAL = "open close P1:9h B1:4s P2:Kd B2:3c"
 MISPLACED = f"{BOTH_DRAW} B3:6h P3:5s call:tie end"
+RIGHTLY_CALLED = f"{BOTH_DRAW} B3:6h P3:5s call:banker end"  # so that nothing offers to void the hand
 QUEUE = "/incidents/"
 
 
@@ -197,7 +198,7 @@ def test_the_queue_is_filtered(as_: Any, full: list[House], query: str, expected
 
 def test_the_search_finds_reasons_and_names(as_: Any, house: Any) -> None:
     here = house()
-    here.record(MISPLACED)
+    here.record(RIGHTLY_CALLED)
     here.decide("stand", reason="the lamp was broken", by="nok")
     client = as_("auditor")
     assert shown(client.get(f"{QUEUE}?status=all&q=lamp")) == ["B07 shoe 1 hand 1"]
@@ -383,7 +384,7 @@ def preview(client: Client, here: House, *actions: str) -> str:
 
 def test_a_choice_says_what_it_would_do_and_does_nothing(as_: Any, house: Any) -> None:
     here = house()
-    here.record("open bet:1:player=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:tie end")
+    here.record("open bet:1:player=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:banker end")
     client = as_("manager")
     seq = TableEvent.objects.count()
     said = preview(client, here, "correct")
@@ -448,7 +449,7 @@ def test_deciding_leads_back_to_the_page_that_shows_it(as_: Any, house: Any) -> 
 
 def test_a_superseded_decision_stays_to_be_seen(as_: Any, house: Any) -> None:
     here = house()
-    here.record(MISPLACED)
+    here.record(RIGHTLY_CALLED)
     here.decide("correct", by="nok")
     assert decide(as_("manager", "dao"), here, "void hand", reason="the camera says otherwise").status_code == 302
     said = text(as_("auditor").get(page_of(here)))
@@ -460,7 +461,7 @@ def test_a_superseded_decision_stays_to_be_seen(as_: Any, house: Any) -> None:
 
 def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(as_: Any, house: Any) -> None:
     here = house()
-    here.record(MISPLACED)
+    here.record(RIGHTLY_CALLED)
     client = as_("manager")
     nothing = decide(client, here, reason="typed already")
     assert nothing.status_code == 422
@@ -563,3 +564,61 @@ def test_the_admin_shows_and_changes_nothing(client: Client, house: Any) -> None
         assert client.post(f"/admin/incidents/{model}/{pk}/change/", {"status": "open"}).status_code == 403
         assert client.get(f"/admin/incidents/{model}/add/").status_code == 403
         assert client.post(f"/admin/incidents/{model}/{pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+# --- what is left to the manager -----------------------------------------------------------------------------------
+
+BOTH_SIDES = "open bet:1:player=100 bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc"
+ASKED = "Say what happens with: One seat on both sides"
+
+
+def ticked(response: Any) -> list[str]:
+    return re.findall(r'name="actions" value="([^"]+)" checked', response.content.decode())
+
+
+def test_a_decision_passes_over_nothing_that_the_manager_has_to_decide(as_: Any, house: Any) -> None:
+    here = house("insurance")
+    here.record(f"{BOTH_SIDES} B3:6h P3:5s call:tie end")
+    client = as_("manager", "nok")
+    page = client.get(page_of(here))
+    assert f"{ASKED} Void the bet · Stand" in text(page)
+    assert ticked(page) == ["correct"]
+
+    refused = decide(client, here, "correct")
+    assert refused.status_code == 422
+    beside = re.search(r'id="actions-error".*?</div></div>', refused.content.decode(), re.DOTALL)
+    assert beside
+    assert ASKED in beside[0]
+    assert ticked(refused) == ["correct"], "nothing is lost"
+    assert not Decision.objects.exists()
+
+    ahead = client.get(f"{page_of(here)}preview/", {"actions": ["correct"]})
+    assert ASKED in text(ahead)
+    ahead = client.get(f"{page_of(here)}preview/", {"actions": ["correct", "stand"]})
+    assert ASKED not in text(ahead)
+    assert "for what is let stand" in text(ahead)
+    assert "cannot both be done" not in text(ahead)
+    assert decide(client, here, "correct", "stand").status_code == 302
+    kept = Decision.objects.get()
+    assert (kept.actions, kept.departs) == (["correct", "stand"], False)
+    assert here.incident().status == "decided"
+
+
+def test_nothing_is_chosen_beforehand_that_does_nothing(as_: Any, house: Any) -> None:
+    here = house("insurance")
+    here.record(f"{BOTH_SIDES} B3:6h B3>P3 B3:5s")
+    page = as_("manager", "nok").get(page_of(here))
+    assert here.incident().findings.filter(code="fifth-card-misplaced", state="corrected").exists()
+    assert ASKED in text(page)
+    assert ticked(page) == []
+
+
+def test_voiding_where_a_finding_offers_it_needs_no_reason(as_: Any, house: Any) -> None:
+    here = house()
+    here.record(f"{BOTH_DRAW} seen:drawing:6h B3:6h P3:5s end")
+    client = as_("manager", "nok")
+    said = text(client.get(page_of(here)))
+    assert "Instead of it the manager may choose: Void the hand" in said
+    assert "departs from what" not in text(client.get(f"{page_of(here)}preview/", {"actions": ["void hand"]}))
+    assert decide(client, here, "void hand").status_code == 302
+    assert Decision.objects.values_list("departs", flat=True).get() is False

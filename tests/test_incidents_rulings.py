@@ -127,6 +127,62 @@ def test_what_cannot_be_done_any_more_is_not_held_against_anybody() -> None:
     assert rulings.departures(["void hand"], joined, impossible=["replace shoe"]) == ()
 
 
+def test_a_void_that_another_finding_offers_includes_what_it_leaves_nothing_of() -> None:
+    joined = recommend([found("fifth-card-misplaced"), found("exposed-during-draw")])
+    assert (joined.instead, joined.beside) == (("void hand",), ("burn card", "stand"))
+    assert rulings.departures(["void hand"], joined) == ()
+    assert rulings.departures(["stand"], joined) == ("correct",)
+    alone = recommend([found("fifth-card-misplaced"), found("opposing-bets", ruleset="insurance")])
+    assert (alone.instead, alone.beside) == ((), ("void bet", "stand"))
+    assert rulings.departures(["void hand"], alone) == ("correct",), "nothing offers it"
+
+
+def test_a_void_that_is_offered_still_burns_the_card_that_has_to_be_burned() -> None:
+    joined = recommend([found("card-overdrawn", "up"), found("wrong-result-called")])
+    assert rulings.departures(["void hand"], joined) == ("burn card",)
+    assert rulings.departures(["void hand", "burn card"], joined) == ()
+
+
+def test_what_was_offered_for_something_put_right_is_offered_no_more() -> None:
+    settled = found("exposed-during-draw", state="corrected")
+    joined = recommend([found("fifth-card-misplaced"), settled])
+    assert joined.options == ()
+    assert rulings.departures(["void hand"], joined) == ("correct",)
+    assert recommend([settled]).options == ("void hand", "burn card", "stand"), "nothing else is left to be said"
+
+
+# --- leaving nothing out -----------------------------------------------------------------------------------------
+
+BOTH_SIDES = found("opposing-bets", ruleset="insurance")
+
+
+@pytest.mark.parametrize(
+    ("actions", "left"),
+    [
+        (["correct"], ["opposing-bets"]),
+        (["correct", "void bet"], []),
+        (["correct", "stand"], []),
+        (["correct", "burn card"], ["opposing-bets"]),
+        (["void hand"], []),
+    ],
+)
+def test_each_finding_left_to_the_manager_has_to_be_answered(actions: list[str], left: list[str]) -> None:
+    assert [one.code for one in rulings.unanswered(actions, [found("fifth-card-misplaced"), BOTH_SIDES])] == left
+
+
+def test_what_the_log_has_put_right_asks_nothing() -> None:
+    assert rulings.unanswered(["correct"], [found("exposed-during-draw", state="corrected")]) == []
+
+
+def test_one_finding_may_stand_while_another_is_put_right() -> None:
+    misplaced = found("fifth-card-misplaced")
+    assert rulings.contradictions(["correct", "stand"], [misplaced]) == [("correct", "stand")]
+    assert rulings.contradictions(["correct", "stand"], [misplaced, BOTH_SIDES]) == []
+    both = ["correct", "void bet", "stand"]
+    assert ("correct", "stand") in rulings.contradictions(both, [misplaced, BOTH_SIDES]), "that bet is dealt with"
+    assert ("void hand", "stand") in rulings.contradictions(["void hand", "stand"], [misplaced, BOTH_SIDES])
+
+
 # --- contradictions ----------------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ from tests.incident_logs import House
 
 pytestmark = pytest.mark.django_db
 
-MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:player:0-0 end"
+MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:banker end"
 A4 = (595, 842)  # points
 
 

@@ -33,7 +33,7 @@ from incidents.evidence import do_attach_file
 from incidents.models import Decision, Incident, IncidentAttachment, IncidentFinding
 from incidents.selectors import Case, incidents_of, load_case, log_of, recommendation_of, recorded_by, ruleset_of
 from incidents.services import do_decide_incident, do_review_incident, finding_rows
-from incidents.wording import NO_LINE, obstacle_text
+from incidents.wording import NO_LINE, STAND_BESIDE, obstacle_text, unanswered_text
 
 from .forms import AttachmentForm, DecisionForm, QueueForm, ReviewForm
 from .lines import places, tell_planned, timeline
@@ -218,6 +218,8 @@ def _page(
             for action in case.recommendation.mandatory
             if not case.obstacle(action, case.recommendation.mandatory)
         )
+        if case.unanswered(()) and not case.look_ahead(chosen).events:
+            chosen = ()  # a press on "Decide" must not pass over what the manager has to decide
     else:
         chosen = ()
     recorder = can_decide(user) and recorded_by(case.incident, user)
@@ -247,6 +249,7 @@ def _page(
         "attachment_form": attachment_form or AttachmentForm(),
         "attachments": list(case.incident.attachments.order_by("pk")),
         "options": _options(case, _offered(case.recommendation), chosen),
+        "questions": list({finding.code: finding for finding in case.unanswered(())}.values()),
         "others": _options(case, [a for a in rulings.ACTIONS if a not in case.recommendation.offered], chosen),
         "decide_open": asked or case.incident.status == Incident.Status.OPEN,
         "queue_left": incidents_of(user).filter(status=Incident.Status.OPEN).exclude(pk=case.incident.pk).count(),
@@ -392,7 +395,7 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
     clashes = [
         _("“%(one)s” and “%(other)s” cannot both be done.")
         % {"one": wording.action_name(one), "other": wording.action_name(other)}
-        for one, other in rulings.contradictions(chosen, case.findings)
+        for one, other in case.contradictions(chosen)
     ]
     for action in chosen:
         if why := case.obstacle(action, chosen):
@@ -401,12 +404,13 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
         "chosen": chosen,
         "problems": clashes,
         "departs": case.departures(chosen) if chosen else (),
+        "unanswered": list(dict.fromkeys(unanswered_text(f.code) for f in case.unanswered(chosen))) if chosen else [],
     }
     if not chosen or clashes:
         return shown
     ahead = case.look_ahead(chosen)
     shown["planned"] = tell_planned(ahead.events, case.incident.table.code, case.incident.shoe_number)
-    shown["no_lines"] = [NO_LINE[action] for action in chosen if action in NO_LINE]
+    shown["no_lines"] = [_no_line(action, chosen) for action in chosen if action in NO_LINE]
     if ahead.before is not None and ahead.after is not None:
         moved = ahead.before.dealt != ahead.after.dealt
         shown |= {
@@ -419,6 +423,12 @@ def _outlook(case: Case, chosen: Sequence[str]) -> dict[str, Any]:
             "money_after": rulings.money(ahead.before, ahead.after, case.ruleset) if case.ruleset else [],
         }
     return shown
+
+
+def _no_line(action: str, chosen: Sequence[str]) -> str:
+    return str(
+        STAND_BESIDE if action == rulings.STAND and set(chosen) & set(rulings.RULINGS) - {action} else NO_LINE[action]
+    )
 
 
 @require_safe

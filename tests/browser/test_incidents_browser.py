@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.incident_logs import House
 
-MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:player:0-0 end"
+MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:banker:1-9 end"
 
 Enter = Callable[[], House]
 
@@ -68,6 +68,7 @@ def test_a_manager_looks_ahead_and_decides(page: Page, enter: Enter) -> None:
     # Another choice shows another future, without leaving the page.
     page.get_by_role("checkbox", name="Correct").uncheck()
     expect(look_ahead(page)).to_contain_text("Choose what is to be done")
+    page.get_by_text("Something the rules do not offer here").click()
     page.get_by_role("checkbox", name="Void the hand").check()
     expect(look_ahead(page)).to_contain_text("Voided: the hand")
     expect(look_ahead(page)).to_contain_text("This departs from what the rules require.")
@@ -92,6 +93,7 @@ def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: En
     enter()
     page.get_by_role("link", name="B07 shoe 1 hand 1").click()
     page.get_by_role("checkbox", name="Correct").uncheck()
+    page.get_by_text("Something the rules do not offer here").click()
     page.get_by_role("checkbox", name="Void the hand").check()
     expect(look_ahead(page)).to_contain_text("This departs from what the rules require.")
     page.get_by_role("button", name="Decide", exact=True).click()

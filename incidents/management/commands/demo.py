@@ -347,4 +347,8 @@ def _choices(case: Case) -> list[list[str]]:
     """What a manager would try, in order."""
     ruled = list(case.recommendation.mandatory)
     feasible = [action for action in ruled if not case.obstacle(action, ruled)]
-    return [ruled, feasible, *([action] for action in case.recommendation.options), ["stand"]]
+    answers = [
+        next(option for option in finding.options if not case.obstacle(option, (*feasible, option)))
+        for finding in case.unanswered(feasible)
+    ]
+    return [ruled, feasible, [*feasible, *answers], *([action] for action in case.recommendation.options), ["stand"]]
