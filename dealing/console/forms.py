@@ -153,7 +153,7 @@ class EventForm(forms.Form):
 
     event: ClassVar[str]
     title: ClassVar[Text]
-    hint: ClassVar[Text] = ""
+    hint: Text = ""
     button: ClassVar[Text] = _("Record")
     #: Only somebody who may supervise the table can record it.
     supervised: ClassVar[bool] = False
@@ -380,7 +380,10 @@ class Paid(EventForm):
 class CloseHand(EventForm):
     event = "hand_closed"
     title = _("Close the hand")
-    button = _("Close the hand")
+    button = _("Close the hand all the same")
+
+    def prepare(self, state: State) -> None:
+        self.hint = " ".join(state.unfinished)
 
 
 # What went wrong.

@@ -192,6 +192,7 @@ class State:
     rows: list[Row]
     can_record: bool = False
     can_supervise: bool = False
+    actor: str = ""
     #: Effective events of the current hand, and of the shoe outside its hands.
     events: list[tuple[int, Event]] = field(default_factory=list)
     beside: list[tuple[int, Event]] = field(default_factory=list)
@@ -499,6 +500,22 @@ class State:
         ]
 
     @property
+    def unfinished(self) -> list[str]:
+        """What closing the hand now would leave undone, in sentences."""
+        told = []
+        if self.hand_open and not self.result:
+            place = self.audit.next_due if self.audit else None
+            told.append(
+                _("A card is due at %(place)s.") % {"place": place} if place else _("The hand has no result yet.")
+            )
+        for pay in self.pays:
+            told.append(
+                _("Seat %(seat)d is still owed %(amount)s on %(bet)s.")
+                % {"seat": pay.seat, "amount": f"{pay.amount:,}", "bet": wording.bet_name(pay.bet)}
+            )
+        return told
+
+    @property
     def called(self) -> log.Called | None:
         """The last result that the dealer called."""
         return next((event for _seq, event in reversed(self.events) if isinstance(event, log.Called)), None)
@@ -561,7 +578,18 @@ class State:
     def last_entry(self) -> Entry | None:
         """What "undo" would withdraw: the newest entry that still counts."""
         entry = next((one for one in self.entries if not one.about and not (one.amended and not one.now)), None)
-        return entry if entry and entry.can_amend and entry.event.name != "shoe_opened" else None
+        if not entry or entry.event.name == "shoe_opened":
+            return None
+        return entry if entry.can_amend or (self.can_record and self.closed_last_by(self.actor)) else None
+
+    def closed_last_by(self, actor: str) -> bool:
+        """Whether the newest entry of the whole table is that this person closed the hand."""
+        last = self.rows[-1] if self.rows else None
+        return (
+            last is not None
+            and isinstance(last.event, log.HandClosed)
+            and (last.seq, last.actor) == (self.table.last_seq, actor)
+        )
 
     @property
     def key(self) -> str:
@@ -569,7 +597,14 @@ class State:
         return fresh_key()
 
 
-def load(table: Table, done: Recorded | None = None, *, can_record: bool = False, can_supervise: bool = False) -> State:
+def load(
+    table: Table,
+    done: Recorded | None = None,
+    *,
+    can_record: bool = False,
+    can_supervise: bool = False,
+    actor: str = "",
+) -> State:
     """The table as it is now, in three queries; in one right after something of its newest hand was recorded."""
     shoe = done.shoe if done and done.shoe.pk and not done.duplicate else None
     last = shoe if shoe and shoe.status == Shoe.Status.OPEN else table.shoes.order_by("-number").first()
@@ -585,7 +620,7 @@ def load(table: Table, done: Recorded | None = None, *, can_record: bool = False
             place = [hand.number, hand.first_seq] if hand else [0, 0]
             cursor.execute(_ROWS, [table.pk, current.number, *place])
             rows = _parsed(cursor.fetchall())
-    return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise)
+    return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise, actor)
 
 
 def read_rows(rows: QuerySet[TableEvent]) -> list[Row]:

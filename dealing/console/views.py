@@ -187,7 +187,8 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
 
 def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recorded | None = None) -> HttpResponse:
     """Show the table as it is now, with what is to be said about the last press."""
-    state = load(table, done, can_record=can_record(request.user), can_supervise=can_supervise(request.user))
+    user = request.user
+    state = load(table, done, can_record=can_record(user), can_supervise=can_supervise(user), actor=user.get_username())
     if not state.can_record:
         answer.sheet = None
     if answer.form and state.phase != ON_THE_CONSOLE.get(answer.form.event):
@@ -313,6 +314,7 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
         raise PermissionDenied(_("Only people who record hands may do this."))
     table = _table(request, code)
     data = _told(request.POST.dict())
+    expected = _number(data.get("seq"))
     form = FORMS[data["event"]](data=data) if data.get("event") in FORMS else None
     try:
         if form is not None:
@@ -322,6 +324,8 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
             line = _line(table, data, form)
         elif data.get("event") == Amended.name:
             form, line = _amendment(request, table, data)
+            if not can_supervise(request.user) and line["seq"] == table.last_seq:
+                expected = table.last_seq  # what may be taken back only while it is the newest
         else:
             raise EventError("event", "unknown-event", value=repr(data.get("event", ""))[:40])
         member = _member(request)
@@ -329,7 +333,7 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
             line["by"] = member.code
         if data.get("key"):
             line["key"] = data["key"]
-        done = log.record(line, actor=request.user.get_username(), expected_seq=_number(data.get("seq")))
+        done = log.record(line, actor=request.user.get_username(), expected_seq=expected)
     except log.Conflict as conflict:
         return _overtaken(request, table, data, conflict)
     except NotAllowed as refusal:
@@ -340,11 +344,11 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
         return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
-    answer = _console(request, table, Answer(), done)
-    if "?" in (request.htmx.current_url or ""):
+    shown = _console(request, table, Answer(), done)
+    if "?" in request.headers.get("HX-Current-URL", ""):
         # What the address carried over a log-in is recorded: opened again, it must not offer it once more.
-        answer = replace_url(answer, reverse("console:table", args=(table.code,)))
-    return answer
+        replace_url(shown, reverse("console:table", args=(table.code,)))
+    return shown
 
 
 class NotAllowed(Exception):  # an answer to a person, not an error
@@ -416,7 +420,11 @@ def _amendment(
     row = _row(table, data.get("entry", ""))
     if row is None or row.name not in FORMS:
         raise EventError("seq", "not-a-number", low=1, high=table.last_seq)
-    if not can_supervise(request.user) and _closed(table, row):
+    if (
+        not can_supervise(request.user)
+        and _closed(table, row)
+        and not (data.get("withdraw") and _own(request, table, row))
+    ):
         raise NotAllowed(_("This hand is closed: only a supervisor or a manager may amend it."))
     line: dict[str, object] = {"event": Amended.name, "table": table.code, "shoe": row.shoe_number, "seq": row.seq}
     if row.hand_number is not None:
@@ -437,6 +445,11 @@ def _amendment(
         line["entry"] = entry
     line["reason"] = data.get("why", "")
     return form, line
+
+
+def _own(request: HttpRequest, table: Table, row: TableEvent) -> bool:
+    """Whether it is the person's own closing of a hand, with nothing recorded at the table since."""
+    return (row.name, row.seq, row.actor) == ("hand_closed", table.last_seq, request.user.get_username())
 
 
 def _closed(table: Table, row: TableEvent) -> bool:

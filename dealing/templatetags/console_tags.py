@@ -196,7 +196,7 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
     if event in BEGINS and not state.hand_open:
         hand = state.next_hand
     answer = context.get("answer")
-    carried = answer.key if answer and answer.kept and (sheet or event in ENTRY_LINE and not answer.sheet) else ""
+    carried = answer.key if answer and answer.kept and (sheet or (event in ENTRY_LINE and not answer.sheet)) else ""
     shoe = format_html('<input type="hidden" name="shoe" value="{}">', state.shoe.number) if state.shoe else ""
     return format_html(
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="event" value="{}">'
