@@ -24,6 +24,7 @@ from dealing.rules import events as log
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
 from dealing.rules.cards import BURN_COUNTS, Card
 from dealing.rules.events import Event
+from dealing.rules.findings import DISCRETION
 from dealing.rules.insurance import InsuranceDue
 from dealing.rules.judge import Finding, HandAudit, HandContext, HandFold, ShoeFold, effective
 from dealing.rules.rulesets import Ruleset, get_ruleset
@@ -113,6 +114,14 @@ class Standing(NamedTuple):
     returned: Decimal | None
 
 
+class Move(NamedTuple):
+    """A card that is to be moved: where it lies, where it belongs, and that in words."""
+
+    source: str
+    to: str
+    text: str
+
+
 class PlaceKey(NamedTuple):
     """A key of the place row: what pressing a card now would do there."""
 
@@ -196,6 +205,7 @@ class State:
     #: Effective events of the current hand, and of the shoe outside its hands.
     events: list[tuple[int, Event]] = field(default_factory=list)
     beside: list[tuple[int, Event]] = field(default_factory=list)
+    fold: HandFold | None = None
     audit: HandAudit | None = None
 
     def __post_init__(self) -> None:
@@ -204,7 +214,8 @@ class State:
         for seq, event in effective((row.seq, row.event) for row in self.rows).events:
             (self.events if event.hand is not None else self.beside).append((seq, event))
         if self.hand:
-            self.audit = HandFold.of(HandContext.from_json(self.hand.context), self.events).audit()
+            self.fold = HandFold.of(HandContext.from_json(self.hand.context), self.events)
+            self.audit = self.fold.audit()
 
     # The shoe.
 
@@ -359,6 +370,8 @@ class State:
         """What is due next and why."""
         if not self.audit or not self.hand_open:
             return None
+        if self.to_move:
+            return words.Said(self.to_move.text, "", self.to_move.to)
         if self.audit.next_due is None and self.audit.result is None and self.face_down:
             return words.Said(_("Turn up the face-down cards: what is due depends on them"), "")
         return words.due(self.audit.layout, self.audit.next_due)
@@ -425,6 +438,19 @@ class State:
                     )
                     if source:
                         return source, to
+        return None
+
+    @cached_property
+    def to_move(self) -> Move | None:
+        """The first card to be put where it belongs, unless the rules ask for another ruling than that."""
+        if not self.fold or not self.hand_open:
+            return None
+        rulings = {seq: finding.ruling for finding in self.findings for seq in finding.seq if finding.state == "open"}
+        for seq, source, to in self.fold.misplaced():
+            if to and rulings.get(seq) in ("correct", DISCRETION):
+                dealt = next((event for at, event in self.events if at == seq), None)
+                seen = dealt.card if isinstance(dealt, log.CardDealt) and source not in self.face_down else None
+                return Move(source, to, _("Move %(card)s to %(place)s") % {"card": words.card(seen), "place": to})
         return None
 
     # Findings.

@@ -125,7 +125,8 @@ def _due(language: str, said: Said, result: str, citation: Citation | None) -> S
 @register.simple_tag
 def due_line(state: State) -> SafeString:
     """What is due and why, with the rule; nothing where nothing is to be said."""
-    return _due(_language(), state.said, state.result_words, state.citation) if state.said else SafeString()
+    result = "" if state.to_move else state.result_words
+    return _due(_language(), state.said, result, state.citation) if state.said else SafeString()
 
 
 @lru_cache(maxsize=4096)
