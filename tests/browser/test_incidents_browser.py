@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
+from incidents.models import Decision
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.incident_logs import House
 
@@ -102,6 +104,52 @@ def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: En
     page.get_by_label("Reason").fill("the camera shows it")
     page.get_by_role("button", name="Decide", exact=True).click()
     expect(page.get_by_text("Decided: Void the hand.")).to_be_visible()
+
+
+def test_a_session_that_ends_meanwhile_loses_nothing(page: Page, enter: Enter) -> None:
+    here = enter()
+    page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    address = page.url
+
+    def choose_and_send() -> None:
+        page.get_by_role("checkbox", name="Correct").uncheck()
+        page.get_by_text("Something the rules do not offer here").click()
+        page.get_by_role("checkbox", name="Void the hand").check()
+        expect(look_ahead(page)).to_contain_text("Voided: the hand")
+        page.get_by_label("Reason").fill("the camera shows it")
+        Session.objects.all().delete()
+        page.get_by_role("button", name="Decide", exact=True).click()
+
+    def log_in(name: str) -> None:
+        page.locator("input[name=username]").fill(name)
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(address)
+
+    told = page.get_by_text("Nothing was decided yet.")
+    choose_and_send()
+    log_in("nok")
+    expect(told).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Void the hand")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Correct")).not_to_be_checked()
+    expect(page.get_by_label("Reason")).to_have_value("the camera shows it")
+    expect(look_ahead(page)).to_contain_text("Voided: the hand")
+    assert not Decision.objects.exists()
+    page.reload()
+    expect(page.get_by_role("checkbox", name="Correct")).to_be_checked()
+    expect(told).to_be_hidden()
+
+    # What one manager wrote does not come back to another.
+    here.manager("dao")
+    choose_and_send()
+    log_in("dao")
+    expect(page.get_by_role("checkbox", name="Correct")).to_be_checked()
+    expect(told).to_be_hidden()
+
+    # Nor does what was decided.
+    page.get_by_role("button", name="Decide", exact=True).click()
+    decided(page, here)
+    expect(told).to_be_hidden()
 
 
 def test_on_a_phone(page: Page, enter: Enter) -> None:

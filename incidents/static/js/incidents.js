@@ -1,5 +1,6 @@
 // The incident pages: replaying a hand with buttons, slider and arrow keys; walking the queue with the keyboard.
-// Everything here has a plain link or button that does the same without scripts.
+// What was chosen comes back after a log-in in between.
+// All else here has a plain link or button that does the same without scripts.
 (function () {
   "use strict";
 
@@ -64,6 +65,59 @@
     replay.addEventListener("htmx:sendError", settle);
     replay.addEventListener("htmx:responseError", settle);
     window.addEventListener("pageshow", settle); // a browser may keep the slider where it was
+  }
+
+  // ---- deciding: a session may end between choosing and sending
+
+  const deciding = document.getElementById("decide");
+
+  if (deciding) {
+    const place = `decision ${deciding.getAttribute("action")}`;
+    const { who, decisions } = deciding.dataset;
+
+    /** A browser may refuse to keep anything; then nothing comes back. */
+    function kept(use) {
+      try {
+        return use(window.sessionStorage);
+      } catch {
+        return null;
+      }
+    }
+
+    function take() {
+      const text = kept((storage) => storage.getItem(place));
+      kept((storage) => storage.removeItem(place));
+      return text ? JSON.parse(text) : null;
+    }
+
+    function refill({ actions, reason }) {
+      for (const box of deciding.querySelectorAll("[name=actions]")) {
+        box.checked = !box.disabled && actions.includes(box.value);
+        const folded = box.closest("details.others");
+        if (box.checked && folded) folded.open = true;
+      }
+      deciding.elements.reason.value = reason;
+      const again = deciding.closest("details");
+      if (again) again.open = true;
+      const told = document.getElementById("decide-kept");
+      told.hidden = false;
+      told.focus();
+      deciding.querySelector("[name=actions]").dispatchEvent(new Event("change", { bubbles: true }));
+    }
+
+    deciding.addEventListener("submit", function () {
+      const chosen = new FormData(deciding);
+      const sent = { who, decisions, actions: chosen.getAll("actions"), reason: chosen.get("reason") };
+      kept((storage) => storage.setItem(place, JSON.stringify(sent)));
+    });
+
+    // After htmx has looked at the page, which then says what the choice would do. A page that answers to what was
+    // sent holds it already, and one with a decision more has decided it.
+    document.addEventListener("DOMContentLoaded", function () {
+      const sent = take();
+      const waits = sent && sent.who === who && sent.decisions === decisions;
+      if (waits && !("answered" in deciding.dataset)) refill(sent);
+    });
   }
 
   // ---- queue
