@@ -622,3 +622,37 @@ def test_voiding_where_a_finding_offers_it_needs_no_reason(as_: Any, house: Any)
     assert "departs from what" not in text(client.get(f"{page_of(here)}preview/", {"actions": ["void hand"]}))
     assert decide(client, here, "void hand").status_code == 302
     assert Decision.objects.values_list("departs", flat=True).get() is False
+
+
+# --- a search that finds nothing, and the pit ----------------------------------------------------------------------
+
+
+def test_a_search_that_finds_nothing_open_offers_the_rest(as_: Any, full: list[House]) -> None:
+    client = as_("auditor")
+    page = client.get(f"{QUEUE}?q=hand&table=B09&age=")
+    assert "No incident with the status “Open” matches this choice." in text(page)
+    assert 'href="?q=hand&amp;table=B09&amp;age=&amp;status=all"' in page.content.decode()
+    assert "Search all statuses" in text(page)
+    page = client.get(f"{QUEUE}?status=all&q=nothing-like-it")
+    assert "No incident matches this choice." in text(page)
+    assert "Search all statuses" not in text(page)
+    page = client.get(f"{QUEUE}?table=B09")
+    assert shown(page) == []
+    rest = client.get(QUEUE + html.unescape(re.findall(r'href="(\?[^"]*status=all[^"]*)"', page.content.decode())[0]))
+    assert shown(rest) == ["B09 shoe 1 hand 1"]
+
+
+def test_the_pit_shows_what_waits_at_each_table(as_: Any, full: list[House]) -> None:
+    client = as_("auditor")
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get("/tables/")
+    assert sum("incidents_incident" in query["sql"] for query in queries) == 1
+    body = page.content.decode()
+    assert re.findall(r'href="/incidents/\?table=(B\d+)"', body) == ["B07", "B08"], "nothing waits at B09"
+    assert "2 incidents wait" in text(page)
+    full[1].decide("correct", reason="so", hand=1)
+    full[0].decide("correct", hand=1)
+    assert "1 incident waits" in text(client.get("/tables/"))
+    with CaptureQueriesContext(connection) as queries:
+        client.get(QUEUE + "?q=nothing-like-it&table=B09")
+    assert not any("GROUP BY" in query["sql"] for query in queries), "asked only where it is shown"

@@ -60,10 +60,21 @@ def queue(request: HttpRequest) -> HttpResponse:
     rows = [_queue_row(incident) for incident in page]
     kept = request.GET.copy()
     kept.pop("page", None)
+    everywhere = kept.copy()
+    everywhere["status"] = QueueForm.ALL
+    status = form.value("status")
     return render(
         request,
         "incidents/queue.html",
-        {"form": form, "page": page, "rows": rows, "kept": kept.urlencode(), "status": form.value("status")},
+        {
+            "form": form,
+            "page": page,
+            "rows": rows,
+            "kept": kept.urlencode(),
+            "everywhere": everywhere.urlencode(),
+            "status": status,
+            "status_name": dict(form.fields["status"].choices)[status],  # type: ignore[attr-defined]  # a choice field
+        },
     )
 
 
