@@ -115,17 +115,14 @@ def tables(request: HttpRequest) -> HttpResponse:
         shoes[opened.table_id] = opened
     hands: dict[int, Hand] = {}
     finished: dict[int, Hand] = {}
-    found: dict[int, int] = {}
     for hand in (
         Hand.objects.filter(shoe__in=shoes.values())
-        .only("shoe_id", "number", "status", "winner", "player", "banker", "has_findings")
+        .only("shoe_id", "number", "status", "winner", "player", "banker")
         .order_by("number")
     ):
         hands[hand.shoe_id] = hand
         if hand.winner and hand.status != Hand.Status.OPEN:
             finished[hand.shoe_id] = hand
-    for number, audit in Hand.objects.filter(shoe__in=shoes.values(), has_findings=True).values_list("shoe", "audit"):
-        found[number] = found.get(number, 0) + _open_findings(audit)
     pit = []
     for table in rows:
         shoe = shoes.get(table.pk)
@@ -138,14 +135,9 @@ def tables(request: HttpRequest) -> HttpResponse:
                 "hand": hands.get(shoe.pk) if shoe else None,
                 "last": last,
                 "result": words.result(last.winner, last.player or 0, last.banker or 0) if last else "",
-                "findings": found.get(shoe.pk, 0) + _open_findings(shoe.audit) if shoe else 0,
             }
         )
     return render(request, "console/tables.html", {"pit": pit})
-
-
-def _open_findings(audit: Mapping[str, Any]) -> int:
-    return sum(finding["state"] == "open" for finding in audit.get("findings", ()))
 
 
 # The console.
