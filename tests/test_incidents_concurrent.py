@@ -71,10 +71,15 @@ def test_deciding_and_recording_at_once_wait_for_each_other(here: House) -> None
         lambda: do_decide_incident(incident, user, ["correct"], reason="whatever joins"),
         *(lambda: record(line, actor="somchai") for _ in range(3)),
     )
-    assert isinstance(decision, Decision)
     assert not [answer for answer in recorded if isinstance(answer, Exception)]
     seqs = list(TableEvent.objects.order_by("seq").values_list("seq", flat=True))
+    if isinstance(decision, ValidationError):  # a finding came first that this decision says nothing of
+        assert list(decision.message_dict) == ["actions"]
+        assert seqs == list(range(1, 14))
+        assert here.incident().status == "open"
+        return
+    assert isinstance(decision, Decision)
     assert seqs == list(range(1, 15))
-    # Whatever came after the decision opened the incident again; whatever came before was decided with it.
+    # Whatever came after the decision opened the incident again.
     late = TableEvent.objects.filter(name="exposed", seq__gt=decision.events[0]).exists()
     assert here.incident().status == ("open" if late else "decided")
