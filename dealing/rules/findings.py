@@ -31,14 +31,13 @@ class FindingKind:
     """One finding code.
 
     ``cases`` are the variants that a ruleset may rule on separately as ``code:case``; ``unruled`` is the ruling and the
-    options where no rule of the ruleset speaks; ``of_shoe`` marks findings of the shoe rather than of a hand.
+    options where no rule of the ruleset speaks.
     """
 
     code: str
     options: tuple[str, ...]
     unruled: str = DISCRETION
     cases: tuple[str, ...] = ()
-    of_shoe: bool = False
 
 
 _KINDS: Final = (
@@ -68,8 +67,8 @@ _KINDS: Final = (
     FindingKind("payout-wrong", ("correct",)),
     FindingKind("card-dropped", ("reuse card", "void hand")),
     FindingKind("card-dropped-opened", ("void hand", "replace shoe")),
-    FindingKind("burn-missing", ("stand", "replace shoe"), cases=("before-first-hand",), of_shoe=True),
-    FindingKind("burn-count-wrong", ("stand", "replace shoe"), cases=("before-first-hand",), of_shoe=True),
+    FindingKind("burn-missing", ("stand", "replace shoe"), cases=("before-first-hand",)),
+    FindingKind("burn-count-wrong", ("stand", "replace shoe"), cases=("before-first-hand",)),
     FindingKind("hand-after-last", ("stand", "void hand")),
     FindingKind("card-impossible", ("void hand", "replace shoe")),
     FindingKind("hand-incomplete", ("correct", "void hand")),

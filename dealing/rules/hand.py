@@ -898,7 +898,9 @@ class HandFold:
         """The state in full, from the hand's own events."""
         if self.context.left is None:
             self.counts[:] = self.context.counts
-        counts = self.counts or self.context.counts.copy()
+        return self._replayed(self.counts or self.context.counts.copy())
+
+    def _replayed(self, counts: list[int]) -> _HandState:
         state = _HandState(self.context, counts)
         for seq, event in self.trail:
             state.step(seq, event)
@@ -906,9 +908,7 @@ class HandFold:
 
     def _learn(self, clean: _Clean, seq: int, event: Event) -> None:
         """Take the step in full once, and remember where it leads if that is a clean situation again."""
-        state = _HandState(self.context, self.context.counts.copy())
-        for before in self.trail:
-            state.step(*before)
+        state = self._replayed(self.context.counts.copy())
         if type(event) is CardDealt and event.card is not None and state.counts[event.card.index] >= self.context.decks:
             return  # the shoe holds no such card any more: true of this hand, not of the situation
         try:
