@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dealing.rules.bets import amount_text
 from dealing.rules.findings import DISCRETION, RULINGS, State
 from dealing.rules.insurance import InsuranceDue
+from dealing.rules.rulesets import Ruling
 from dealing.rules.tableau import PLACES, Layout, Place, Winner
 
 Places = Mapping[Place, tuple[str, ...]]
@@ -44,6 +45,24 @@ class Finding(NamedTuple):
             "options": list(self.options),
             "mandatory": self.mandatory,
         }
+
+
+def ruled(
+    code: str, seq: Iterable[int], cards: Iterable[str], corrected: bool, ruling: Ruling, case: str = ""
+) -> Finding:
+    """A finding with what the ruleset says of it."""
+    return Finding(
+        code,
+        tuple(seq),
+        tuple(cards),
+        "corrected" if corrected else "open",
+        ruling.rules,
+        ruling.ruling,
+        ruling.options,
+        ruling.mandatory,
+        ruling.measures,
+        case,
+    )
 
 
 class Settlement(NamedTuple):

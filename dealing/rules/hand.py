@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, strongest
+from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, ruled, strongest
 from dealing.rules.bets import INSURANCE_BETS
 from dealing.rules.cards import CARDS, Card
 from dealing.rules.events import (
@@ -232,18 +232,7 @@ class _Raised:
         self.upto: int | None = None
 
     def finding(self, ruling: Ruling, corrected: bool) -> Finding:
-        return Finding(
-            self.code,
-            self.seq,
-            self.cards,
-            "corrected" if corrected else "open",
-            ruling.rules,
-            ruling.ruling,
-            ruling.options,
-            ruling.mandatory,
-            ruling.measures,
-            self.case,
-        )
+        return ruled(self.code, self.seq, self.cards, corrected, ruling, self.case)
 
 
 class _Laid(NamedTuple):

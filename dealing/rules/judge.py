@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from dealing.rules.audit import Finding, HandAudit, Result, Settlement, strongest
+from dealing.rules.audit import Finding, HandAudit, Result, Settlement, ruled, strongest
 from dealing.rules.cards import BURN_COUNTS, CARDS, Card
 from dealing.rules.events import (
     Amended,
@@ -186,23 +186,17 @@ class ShoeFold:
 
     def audit(self) -> ShoeAudit:
         """What the rules say of the shoe as the log leaves it."""
-        findings = []
-        for raised in self._raised:
-            ruling = self.ruleset.ruling_for(raised.code, raised.case)
-            findings.append(
-                Finding(
-                    raised.code,
-                    tuple(raised.seq),
-                    tuple(raised.cards),
-                    "corrected" if raised.corrected else "open",
-                    ruling.rules,
-                    ruling.ruling,
-                    ruling.options,
-                    ruling.mandatory,
-                    ruling.measures,
-                    raised.case,
-                )
+        findings = [
+            ruled(
+                raised.code,
+                raised.seq,
+                raised.cards,
+                raised.corrected,
+                self.ruleset.ruling_for(raised.code, raised.case),
+                raised.case,
             )
+            for raised in self._raised
+        ]
         findings.sort(key=lambda finding: finding.seq[0])
         return ShoeAudit(
             self.table, self.number, tuple(findings), strongest(findings), sum(self.counts), self.hands, self.burn_due
