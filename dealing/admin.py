@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent, Venue
+from dealing.models import BetLimit, Dealer, DealerShift, Hand, Shoe, StaffMember, Table, TableEvent, Venue
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -32,6 +32,13 @@ class VenueAdmin(admin.ModelAdmin):
     search_fields = ("code", "name")
 
 
+class BetLimitInline(admin.TabularInline):
+    """What may be staked at the table."""
+
+    model = BetLimit
+    extra = 0
+
+
 @admin.register(Table)
 class TableAdmin(admin.ModelAdmin):
     """Tables. The code is fixed once the log has a line: every hash of the log covers it."""
@@ -41,6 +48,7 @@ class TableAdmin(admin.ModelAdmin):
     list_select_related = ("venue",)
     search_fields = ("code", "name")
     readonly_fields = ("last_seq", "last_at", "last_hash")
+    inlines = (BetLimitInline,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Table | None = None) -> Any:
         return (*self.readonly_fields, "code") if obj is not None and obj.last_seq else self.readonly_fields
@@ -57,11 +65,31 @@ class TableAdmin(admin.ModelAdmin):
 class StaffMemberAdmin(admin.ModelAdmin):
     """Staff: which user goes by which code in the log."""
 
-    list_display = ("code", "user", "venue", "language")
+    list_display = ("code", "user", "venue", "language", "buddhist_years")
     list_filter = ("venue",)
     list_select_related = ("user", "venue")
     search_fields = ("code", "user__username", "user__first_name", "user__last_name")
     autocomplete_fields = ("user",)
+
+
+@admin.register(Dealer)
+class DealerAdmin(admin.ModelAdmin):
+    """Dealers."""
+
+    list_display = ("code", "name", "venue", "is_active")
+    list_filter = ("venue", "is_active")
+    search_fields = ("code", "name")
+
+
+@admin.register(DealerShift)
+class DealerShiftAdmin(admin.ModelAdmin):
+    """Who dealt where and when; to be put right here where somebody forgot to say so at the table."""
+
+    list_display = ("table", "dealer", "started_at", "ended_at", "recorded_by")
+    list_filter = ("table",)
+    list_select_related = ("table", "dealer")
+    search_fields = ("dealer__code", "dealer__name")
+    autocomplete_fields = ("dealer",)
 
 
 @admin.register(Shoe)

@@ -50,6 +50,14 @@ def languages() -> list[tuple[str, Any]]:
     return list(settings.LANGUAGES)
 
 
+def bet_choices() -> list[tuple[str, Any]]:
+    """The bets that any ruleset may offer."""
+    from dealing.rules.bets import BET_NAMES
+    from dealing.wording import bet_name
+
+    return [(name, bet_name(name)) for name in BET_NAMES]
+
+
 class Venue(models.Model):
     """A house. Its gaming day starts at `day_starts` o'clock, its own time."""
 
@@ -92,6 +100,17 @@ class Table(models.Model):
     )
     decks = models.PositiveSmallIntegerField(_("decks"), default=8, validators=[MinValueValidator(1)])
     is_active = models.BooleanField(_("in use"), default=True)
+    ranks_only = models.BooleanField(
+        _("ranks only"),
+        default=False,
+        help_text=_("Record the ranks of the cards without their suits: one tap a card."),
+    )
+    insurance_seconds = models.PositiveSmallIntegerField(
+        _("insurance time"),
+        default=15,
+        validators=[MaxValueValidator(300)],
+        help_text=_("Seconds that the countdown of an insurance time runs; 0 for no countdown."),
+    )
     last_seq = models.PositiveBigIntegerField(_("events"), default=0, editable=False)
     last_hash = models.CharField(_("hash of the last event"), max_length=64, blank=True, editable=False)
     last_at = models.DateTimeField(_("time of the last event"), null=True, blank=True, editable=False)
@@ -118,6 +137,88 @@ class Table(models.Model):
         return self.last_hash or genesis_hash(self.code)
 
 
+class BetLimit(models.Model):
+    """The least and the most that a seat may stake on a bet at a table. One beyond it can be recorded all the same."""
+
+    table = models.ForeignKey(
+        Table, verbose_name=_("table"), on_delete=models.CASCADE, related_name="limits", db_index=False
+    )
+    bet = models.CharField(
+        _("bet"),
+        max_length=32,
+        choices=bet_choices,
+        blank=True,
+        help_text=_("Left empty: every bet that has no limit of its own."),
+    )
+    minimum = models.DecimalField(
+        _("least"), max_digits=16, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    maximum = models.DecimalField(
+        _("most"), max_digits=16, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+
+    class Meta:
+        verbose_name = _("bet limit")
+        verbose_name_plural = _("bet limits")
+        ordering = ("table_id", "bet")
+        constraints = (
+            models.UniqueConstraint(fields=("table", "bet"), name="limit_bet_once"),
+            models.CheckConstraint(
+                condition=Q(minimum__isnull=True) | Q(maximum__isnull=True) | Q(maximum__gte=F("minimum")),
+                name="limit_order",
+                violation_error_message=_("The most is less than the least."),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.bet}".rstrip()
+
+
+class Dealer(models.Model):
+    """A person who deals. Dealers need no log-in."""
+
+    venue = models.ForeignKey(
+        Venue, verbose_name=_("venue"), on_delete=models.PROTECT, related_name="dealers", db_index=False
+    )
+    code = models.CharField(_("code"), max_length=64)
+    name = models.CharField(_("name"), max_length=100, blank=True)
+    is_active = models.BooleanField(_("works here"), default=True)
+
+    class Meta:
+        verbose_name = _("dealer")
+        verbose_name_plural = _("dealers")
+        ordering = ("code",)
+        constraints = (models.UniqueConstraint(fields=("venue", "code"), name="dealer_code_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.name}".rstrip()
+
+
+class DealerShift(models.Model):
+    """Who deals at a table from when to when, one dealer at a time; `ended_at` is empty for who deals now."""
+
+    table = models.ForeignKey(Table, verbose_name=_("table"), on_delete=models.PROTECT, related_name="shifts")
+    dealer = models.ForeignKey(Dealer, verbose_name=_("dealer"), on_delete=models.PROTECT, related_name="shifts")
+    started_at = models.DateTimeField(_("started at"))
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    recorded_by = models.TextField(_("recorded by"))
+
+    class Meta:
+        verbose_name = _("dealer shift")
+        verbose_name_plural = _("dealer shifts")
+        ordering = ("table_id", "started_at")
+        constraints = (
+            models.UniqueConstraint(fields=("table",), condition=Q(ended_at__isnull=True), name="shift_one_now"),
+            models.CheckConstraint(
+                condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("started_at")), name="shift_order"
+            ),
+        )
+        indexes = (models.Index(fields=("table", "-started_at"), name="shift_of_table"),)
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.dealer}"
+
+
 class StaffMember(models.Model):
     """A person who works at the tables; `code` is what stands as `by` in the log."""
 
@@ -127,6 +228,9 @@ class StaffMember(models.Model):
     code = models.CharField(_("code"), max_length=64, unique=True)
     venue = models.ForeignKey(Venue, verbose_name=_("venue"), on_delete=models.PROTECT, related_name="staff")
     language = models.CharField(_("language"), max_length=8, choices=languages, blank=True)
+    buddhist_years = models.BooleanField(
+        _("Buddhist years"), default=False, help_text=_("Show years of the Buddhist era, 543 more, on Thai pages.")
+    )
 
     class Meta:
         verbose_name = _("staff member")

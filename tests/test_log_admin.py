@@ -48,13 +48,17 @@ def test_nobody_changes_the_log_there(
     assert list(model.objects.values()) == before
 
 
+#: What the forms of a table's limits send along.
+LIMITS = {"insurance_seconds": 15, "limits-TOTAL_FORMS": 0, "limits-INITIAL_FORMS": 0}
+
+
 def test_master_data_is_kept_there(boss: Client, people: People) -> None:
     house = {"code": "LAKE", "name": "Lake House", "time_zone": "Asia/Bangkok", "day_starts": 6}
     boss.post(reverse("admin:dealing_venue_add"), house)
     venue = Venue.objects.get(code="LAKE")
     boss.post(
         reverse("admin:dealing_table_add"),
-        {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, "is_active": "on"},
+        {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, "is_active": "on", **LIMITS},
     )
     assert Table.objects.get(code="L01").venue == venue
     user = User.objects.create_user("nok")
@@ -62,12 +66,26 @@ def test_master_data_is_kept_there(boss: Client, people: People) -> None:
     assert StaffMember.objects.get(code="N1").user == user
 
 
+def test_limits_are_kept_with_the_table(boss: Client, venue: Venue) -> None:
+    add, data = (
+        reverse("admin:dealing_table_add"),
+        {"code": "L02", "venue": venue.pk, "ruleset": "standard", "decks": 8},
+    )
+    limit = {"limits-0-bet": "tie", "limits-0-minimum": "100", "limits-0-maximum": "50"}
+    page = boss.post(add, data | LIMITS | {"limits-TOTAL_FORMS": 1} | limit)
+    assert "The most is less than the least." in page.content.decode()
+    assert not Table.objects.filter(code="L02").exists()
+    boss.post(add, data | LIMITS | {"limits-TOTAL_FORMS": 1} | limit | {"limits-0-maximum": "5000"})
+    kept = Table.objects.get(code="L02").limits.get()
+    assert (kept.bet, kept.minimum, kept.maximum) == ("tie", 100, 5000)
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("code", "b 7"), ("ruleset", "nobody's"), ("decks", 0)],
 )
 def test_bad_master_data_is_refused(boss: Client, venue: Venue, field: str, value: object) -> None:
-    data = {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, field: value}
+    data = {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, **LIMITS, field: value}
     page = boss.post(reverse("admin:dealing_table_add"), data)
     assert page.status_code == 200
     assert field in page.context["adminform"].form.errors
@@ -83,7 +101,7 @@ def test_a_house_needs_a_time_zone_that_is_one(boss: Client) -> None:
 def test_the_head_of_a_log_is_left_alone(boss: Client, log: None) -> None:
     """A form shown before the last event was recorded writes only what was changed in it, and never the code."""
     table = Table.objects.get()
-    data = {"code": "B99", "name": "By the door", "venue": table.venue_id, "ruleset": "standard", "decks": 8}
+    data = {"code": "B99", "name": "By the door", "venue": table.venue_id, "ruleset": "standard", "decks": 8, **LIMITS}
     boss.post(reverse("admin:dealing_table_change", args=[table.pk]), {**data, "last_seq": 3})
     after = Table.objects.get()
     assert (after.name, after.ruleset, after.code) == ("By the door", "standard", "B07")
