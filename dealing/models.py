@@ -105,6 +105,11 @@ class Table(models.Model):
         default=False,
         help_text=_("Record the ranks of the cards without their suits: one tap a card."),
     )
+    follow_on = models.BooleanField(
+        _("hands follow on"),
+        default=True,
+        help_text=_("The right call, with nothing left to pay, closes the hand and opens betting on the next."),
+    )
     insurance_seconds = models.PositiveSmallIntegerField(
         _("insurance time"),
         default=15,
