@@ -20,6 +20,7 @@ from dealing.rules.cards import Card
 from dealing.rules.events import Called, Voided, parse_event
 from dealing.rules.findings import DISCRETION, RULINGS, SHOE_MEASURES
 from dealing.rules.hand import HandContext, HandFold
+from dealing.rules.money import owed_in_all
 from dealing.rules.rulesets import Ruleset
 from dealing.rules.tableau import Layout
 
@@ -381,11 +382,7 @@ class _Ahead:
         """Pay what is missing and take back what is too much (a negative amount), where the payout is judged wrong."""
         audit = self.fold.audit()
         closed = not _going_on(self.fold)
-        owed: dict[tuple[int, str], Decimal | None] = {}
-        for line in audit.settlement:
-            key = (line.seat, line.bet)
-            sum_before = owed.get(key, ZERO)
-            owed[key] = None if line.owed is None or sum_before is None else sum_before + line.owed
+        owed = owed_in_all(audit.settlement)
         for key in dict.fromkeys((*owed, *audit.paid)):
             due = owed.get(key, ZERO)
             if due is None or (bets is not None and key[1] not in bets) or not (closed or key in audit.paid):

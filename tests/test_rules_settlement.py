@@ -208,3 +208,61 @@ def test_amounts_are_exact_decimals() -> None:
         assert isinstance(line.stake, Decimal)
         assert isinstance(line.owed, Decimal)
         assert line.owed == line.owed.quantize(Decimal("0.01"))
+
+
+# --- Owed and paid ----------------------------------------------------------------------------------------------------
+
+# Seat 1 is owed 100 on Player, seat 2 nothing on Banker.
+TWO_SEATS = f"open bet:1:player=100 bet:2:banker=100 close {PLAYER_7_6} call:player"
+TWICE = f"open bet:1:player=100 bet:1:player=50 close {PLAYER_7_6} call:player"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f"{TWO_SEATS} pay:1:player=100 end", []),
+        (f"{TWO_SEATS} pay:1:player=40 pay:1:player=60 end", []),
+        # until the hand is closed an unpaid bet is not yet paid, then it was not paid
+        (TWO_SEATS, []),
+        (f"{TWO_SEATS} *end", [(1, "player", "100.00", "0.00", "100.00", [], False)]),
+        # what is paid counts when it is paid
+        (f"{TWO_SEATS} *pay:1:player=90", [(1, "player", "100.00", "90.00", "10.00", [1], False)]),
+        (f"{TWO_SEATS} *pay:1:player=150 end", [(1, "player", "100.00", "150.00", "-50.00", [1], False)]),
+        (f"{TWO_SEATS} *pay:1:player=30 *pay:1:player=30 end", [(1, "player", "100.00", "60.00", "40.00", [2], False)]),
+        # a loser, and somebody who had no bet
+        (
+            f"{TWO_SEATS} pay:1:player=100 *pay:2:banker=95 *pay:3:tie=8 end",
+            [(2, "banker", "0.00", "95.00", "-95.00", [1], False), (3, "tie", "0.00", "8.00", "-8.00", [1], False)],
+        ),
+        # put right after the hand was closed
+        (f"{TWO_SEATS} *end pay:1:player=100", [(1, "player", "100.00", "0.00", "100.00", [], True)]),
+        (
+            f"{TWO_SEATS} *pay:1:player=90 end pay:1:player=10",
+            [(1, "player", "100.00", "90.00", "10.00", [1], True)],
+        ),
+        # two bets of one kind are one debt
+        (f"{TWICE} *pay:1:player=100 end", [(1, "player", "150.00", "100.00", "50.00", [1], False)]),
+        # in the order of the log, not of the bets
+        (
+            f"{TWO_SEATS} *pay:2:banker=1 *pay:1:player=1 end",
+            [(2, "banker", "0.00", "1.00", "-1.00", [1], False), (1, "player", "100.00", "1.00", "99.00", [1], False)],
+        ),
+        # a void hand owes nothing
+        (f"{TWO_SEATS} *pay:1:player=100 void:hand", [(1, "player", "0.00", "100.00", "-100.00", [1], False)]),
+        # cards are due: nothing is known to be wrong
+        ("open bet:1:player=100 close P1:2h B1:4s pay:1:player=5", []),
+    ],
+)
+def test_the_differences_between_owed_and_paid(text: str, wrong: list[tuple[Any, ...]]) -> None:
+    judged = judge(text)
+    payouts = judged.hand.wrong_payouts
+    assert [
+        (p.seat, p.bet, str(p.owed), str(p.paid.quantize(p.owed)), str(p.difference.quantize(p.owed)), p.corrected)
+        for p in payouts
+    ] == [(*line[:5], line[6]) for line in wrong]
+    assert [len(p.payments) for p in payouts] == [sum(line[5]) for line in wrong]
+    assert [seq for p in payouts for seq in p.seq] == judged.marked
+    findings = [finding for finding in judged.hand.findings if finding.code == "payout-wrong"]
+    assert [(f.seq, f.state) for f in findings] == [
+        (p.seq, "corrected" if p.corrected else "open") for p in payouts
+    ]  # the same truth, one by one

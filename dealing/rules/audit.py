@@ -85,6 +85,28 @@ class Settlement(NamedTuple):
         }
 
 
+class WrongPayout(NamedTuple):
+    """What one seat was paid on one bet and what it is owed, where the two differ; each is one ``payout-wrong``.
+
+    ``owed`` and ``paid`` exclude the stake. ``seq`` is the finding's: the payments, or where the hand was closed with
+    nothing paid. ``payments`` are the positions of the payments that ``paid`` adds up. ``corrected``: it has been put
+    right since the hand was closed; ``paid`` is then what had been paid until the hand was closed.
+    """
+
+    seat: int
+    bet: str
+    owed: Decimal
+    paid: Decimal
+    seq: tuple[int, ...]
+    payments: tuple[int, ...]
+    corrected: bool
+
+    @property
+    def difference(self) -> Decimal:
+        """What is missing; negative where too much was paid."""
+        return self.owed - self.paid
+
+
 class Result(NamedTuple):
     """The result of a complete hand as the rules lay it."""
 
@@ -138,7 +160,11 @@ class Felt:
 
 
 class HandAudit(NamedTuple):
-    """Everything the rules say of a hand as the log leaves it."""
+    """Everything the rules say of a hand as the log leaves it.
+
+    ``wrong_payouts`` are the findings ``payout-wrong`` in figures, the first of them the first finding and so on. Until
+    the hand is closed a bet on which nothing was paid is not among them: it is not yet paid.
+    """
 
     table: str
     shoe: int
@@ -154,6 +180,7 @@ class HandAudit(NamedTuple):
     settlement: tuple[Settlement, ...]
     paid: Mapping[tuple[int, str], Decimal]
     insurance_due: InsuranceDue | None
+    wrong_payouts: tuple[WrongPayout, ...]
 
     @property
     def totals(self) -> tuple[int, int]:

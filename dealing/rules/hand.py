@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, ruled, strongest
+from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, WrongPayout, ruled, strongest
 from dealing.rules.bets import INSURANCE_BETS
 from dealing.rules.cards import CARDS, Card
 from dealing.rules.events import (
@@ -43,7 +43,6 @@ from dealing.rules.findings import SPOILS_INSURANCE
 from dealing.rules.insurance import InsuranceDue, insurance_due
 from dealing.rules.money import (
     Placed,
-    WrongPayout,
     bet_codes,
     outcome,
     paid_in_all,
@@ -647,7 +646,8 @@ class _HandState:
         found = [self._finding(raised) for raised in self.raised]
         found += self._call_findings(laid, result)
         settlement = self._settle(laid, result, found)
-        found += self._payout_findings(result, settlement)
+        wrong = self._wrong_payouts(result, settlement)
+        found += payout_findings(self.ruleset, wrong)
         found.sort(key=lambda finding: finding.seq[0])
         status = "voided" if self.void is not None else "closed" if self.closed is not None else "open"
         return HandAudit(
@@ -665,6 +665,7 @@ class _HandState:
             settlement,
             paid_in_all(self.paid),
             self.insurance_due() if self.window is None else self.window.due,
+            wrong,
         )
 
     def _finding(self, raised: _Raised) -> Finding:
@@ -707,10 +708,10 @@ class _HandState:
         seen = None if result is None else outcome(laid.layout, known)
         return settle_bets(self.bets, self.ruleset, seen, void, no_insurance)
 
-    def _payout_findings(self, result: Result | None, settlement: tuple[Settlement, ...]) -> list[Finding]:
+    def _wrong_payouts(self, result: Result | None, settlement: tuple[Settlement, ...]) -> tuple[WrongPayout, ...]:
         if result is None and not any(line.owed is not None for line in settlement):
-            return []
-        return payout_findings(self.ruleset, wrong_payouts(settlement, self.paid, self.closed))
+            return ()
+        return wrong_payouts(settlement, self.paid, self.closed)
 
 
 def payout_findings(ruleset: Ruleset, wrong: Iterable[WrongPayout]) -> list[Finding]:
@@ -964,6 +965,7 @@ class HandFold:
                 ruling=None,
                 settlement=(),
                 insurance_due=None,
+                wrong_payouts=(),
             )
         return audit
 
@@ -973,14 +975,15 @@ class HandFold:
         felt = Felt(lambda: {e.to: (str(e.card),) for _, e in trail[:upto] if type(e) is CardDealt})
         settlement: tuple[Settlement, ...] = ()
         findings: tuple[Finding, ...] = ()
+        wrong: tuple[WrongPayout, ...] = ()
         if self._bets or self._paid:
             cards = {e.to: e.card for _, e in trail if type(e) is CardDealt and e.card is not None}
             seen = None if clean.result is None else outcome(layout, cards)
             settlement = settle_bets(self._bets, ruleset, seen, void=False, no_insurance=False)
             if clean.result is not None:
                 closed = next((seq for seq, e in reversed(trail) if type(e) is HandClosed), None)
-                wrong = payout_findings(ruleset, wrong_payouts(settlement, self._paid, closed))
-                findings = tuple(sorted(wrong, key=lambda finding: finding.seq[0]))
+                wrong = wrong_payouts(settlement, self._paid, closed)
+                findings = tuple(payout_findings(ruleset, wrong))
         return HandAudit(
             context.table,
             context.shoe,
@@ -996,4 +999,5 @@ class HandFold:
             settlement,
             paid_in_all(self._paid),
             insurance_due(ruleset.insurance, layout) if ruleset.insurance else None,
+            wrong,
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Final
 
-from dealing.rules.audit import Settlement
+from dealing.rules.audit import Settlement, WrongPayout
 from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, settle, settle_insurance
 from dealing.rules.cards import Card
 from dealing.rules.events import Bet, Paid
@@ -92,41 +92,47 @@ def settle_bets(
     return tuple(lines)
 
 
-class WrongPayout(NamedTuple):
-    """A payout that differs from what is owed: the bet, where in the log, and whether it has been put right since."""
+def wrong_payouts(settlement: Iterable[Settlement], paid: Payments, closed: int | None) -> tuple[WrongPayout, ...]:
+    """What was paid against what is owed, by seat and bet, in the order of the log.
 
-    bet: str
-    seq: tuple[int, ...]
-    corrected: bool
-
-
-def wrong_payouts(settlement: Iterable[Settlement], paid: Payments, closed: int | None) -> list[WrongPayout]:
-    """What was paid against what is owed, by seat and bet; ``closed``: where the hand was closed, None before.
-
-    A payment counts when it is made; nothing paid on a winning bet counts once the hand is closed.
+    ``closed``: where the hand was closed, None before. A payment counts when it is made; nothing paid on a winning bet
+    counts once the hand is closed.
     """
-    owed: dict[tuple[int, str], Decimal | None] = {}
-    for line in settlement:
-        key = (line.seat, line.bet)
-        sofar = owed.get(key, ZERO)
-        owed[key] = None if sofar is None or line.owed is None else sofar + line.owed
+    owed = owed_in_all(settlement)
     payments: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
     for seq, event in paid:
         payments.setdefault((event.seat, event.bet), []).append((seq, event.amount))
         owed.setdefault((event.seat, event.bet), ZERO)
     wrong = []
-    for key, due in owed.items():
-        made = payments.get(key, ())
+    for (seat, bet), due in owed.items():
+        made = payments.get((seat, bet), ())
         if due is None or (closed is None and not made):
             continue
-        right = sum((amount for _, amount in made), ZERO) == due
+        right = _total(made) == due
         in_time = [(seq, amount) for seq, amount in made if closed is None or seq < closed]
-        if right and sum((amount for _, amount in in_time), ZERO) == due:
+        if right and _total(in_time) == due:
             continue
         # Put right since the hand was closed: what was wrong is what had been paid until then.
-        seqs = tuple(seq for seq, _ in (in_time if right else made))
-        wrong.append(WrongPayout(key[1], seqs or (closed,) if closed is not None else seqs, right))
-    return wrong
+        counted = in_time if right else made
+        seqs = tuple(seq for seq, _ in counted)
+        at = (closed,) if closed is not None and not seqs else seqs
+        wrong.append(WrongPayout(seat, bet, due, _total(counted), at, seqs, right))
+    wrong.sort(key=lambda payout: payout.seq[0])
+    return tuple(wrong)
+
+
+def _total(payments: Iterable[tuple[int, Decimal]]) -> Decimal:
+    return sum((amount for _, amount in payments), ZERO)
+
+
+def owed_in_all(settlement: Iterable[Settlement]) -> dict[tuple[int, str], Decimal | None]:
+    """What is owed besides the stakes, by seat and bet; None while the result is not known."""
+    total: dict[tuple[int, str], Decimal | None] = {}
+    for line in settlement:
+        key = (line.seat, line.bet)
+        sofar = total.get(key, ZERO)
+        total[key] = None if sofar is None or line.owed is None else sofar + line.owed
+    return total
 
 
 def paid_in_all(paid: Payments) -> dict[tuple[int, str], Decimal]:
