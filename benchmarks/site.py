@@ -72,7 +72,9 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 @contextmanager
-def server(environment: dict[str, str]) -> Iterator[tuple[str, int, Callable[[], float]]]:
+def server(
+    environment: dict[str, str], workers: int = 2, threads: int = 4
+) -> Iterator[tuple[str, int, Callable[[], float]]]:
     """gunicorn as the Makefile starts it: host, port, and what tells the seconds of processor time it has used."""
     manage(environment, "collectstatic", "--no-input", "--verbosity", "0")
     with socket.socket() as free:
@@ -81,7 +83,7 @@ def server(environment: dict[str, str]) -> Iterator[tuple[str, int, Callable[[],
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "gunicorn", "baccarat_audit.wsgi", "--bind", f"{host}:{port}"),
-            *("--workers", "2", "--threads", "4", "--log-level", "warning"),
+            *("--workers", str(workers), "--threads", str(threads), "--log-level", "warning"),
         ],
         cwd=ROOT,
         env=environment,

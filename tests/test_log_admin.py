@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -77,7 +79,7 @@ def test_limits_are_kept_with_the_table(boss: Client, venue: Venue) -> None:
     assert not Table.objects.filter(code="L02").exists()
     boss.post(add, data | LIMITS | {"limits-TOTAL_FORMS": 1} | limit | {"limits-0-maximum": "5000"})
     kept = Table.objects.get(code="L02").limits.get()
-    assert (kept.bet, kept.minimum, kept.maximum) == ("tie", 100, 5000)
+    assert (kept.bet, kept.minimum, kept.maximum) == ("tie", Decimal(100), Decimal(5000))
 
 
 @pytest.mark.parametrize(
