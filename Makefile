@@ -16,7 +16,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 .PHONY: run test lint suite bench clean
 .DELETE_ON_ERROR:
 
+# Asked before anything is printed: the log-ins of a server that cannot start lead nowhere.
+FREE := import socket, sys; s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET); \
+	s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind((sys.argv[1], int(sys.argv[2])))
+
 run: .venv/.product
+	@$(BIN)/python -c '$(FREE)' '$(HOST)' '$(PORT)' 2>/dev/null || { \
+		echo "Port $(PORT) of $(HOST) cannot be used: something else answers there already, or it may not be opened." >&2; \
+		echo "Stop that, or choose another one: make run PORT=8001" >&2; exit 1; }
 	@$(MANAGE) migrate --verbosity 0
 	@$(MANAGE) collectstatic --no-input --verbosity 0
 	@$(MANAGE) demo

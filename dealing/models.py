@@ -98,7 +98,9 @@ class Table(models.Model):
         validators=[validate_ruleset],
         help_text=_("The rules that the next shoe is opened with."),
     )
-    decks = models.PositiveSmallIntegerField(_("decks"), default=8, validators=[MinValueValidator(1)])
+    decks = models.PositiveSmallIntegerField(
+        _("decks"), default=8, validators=[MinValueValidator(1), MaxValueValidator(16)]
+    )
     is_active = models.BooleanField(_("in use"), default=True)
     ranks_only = models.BooleanField(
         _("ranks only"),

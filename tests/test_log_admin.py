@@ -84,7 +84,7 @@ def test_limits_are_kept_with_the_table(boss: Client, venue: Venue) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("code", "b 7"), ("ruleset", "nobody's"), ("decks", 0)],
+    [("code", "b 7"), ("ruleset", "nobody's"), ("decks", 0), ("decks", 17)],
 )
 def test_bad_master_data_is_refused(boss: Client, venue: Venue, field: str, value: object) -> None:
     data = {"code": "L01", "venue": venue.pk, "ruleset": "standard", "decks": 8, **LIMITS, field: value}

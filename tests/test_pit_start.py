@@ -1,0 +1,31 @@
+"""Starting the product where something else answers already."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make not found")
+def test_a_busy_port_is_said_before_anything_else() -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        started = subprocess.run(
+            ["make", "run", f"PORT={port}", f"BIN={Path(sys.executable).parent}", "-o", ".venv/.product"],  # noqa: S607
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert started.returncode != 0
+    assert f"Port {port} of 127.0.0.1 cannot be used" in started.stderr
+    assert "Demo log-ins" not in started.stdout
+    assert "Traceback" not in started.stderr
