@@ -266,3 +266,25 @@ def test_the_differences_between_owed_and_paid(text: str, wrong: list[tuple[Any,
     assert [(f.seq, f.state) for f in findings] == [
         (p.seq, "corrected" if p.corrected else "open") for p in payouts
     ]  # the same truth, one by one
+
+
+@pytest.mark.parametrize(
+    ("bets", "cards", "worked"),
+    [
+        ("bet:1:banker=500", BANKER_7_6, [("0.95", "25.00")]),
+        ("bet:1:banker=10.01", BANKER_7_6, [("0.95", "0.50")]),  # 9.5095, rounded half up: what is left is kept
+        ("bet:1:player=500 bet:2:banker=500", PLAYER_7_6, [("1", "0.00"), (None, "0.00")]),
+        ("bet:1:banker=500", TIE_6, [(None, "0.00")]),
+        ("bet:1:super_6=100", BANKER_6_ON_TWO, [("12", "0.00")]),
+        ("bet:1:super_6=100", SIX_CARDS, [("18", "0.00")]),
+        ("bet:1:big=100", FIVE_CARDS, [("0.5", "0.00")]),  # pays less than even money, and still has no commission
+    ],
+)
+def test_how_a_win_comes_about(bets: str, cards: str, worked: list[tuple[str | None, str]]) -> None:
+    lines = judge(f"open {bets} close {cards}").hand.settlement
+    assert [(line.odds and str(line.odds), str(line.commission)) for line in lines] == worked
+
+
+def test_a_void_hand_wins_nothing() -> None:
+    (line,) = judge(f"open bet:1:banker=500 close {BANKER_7_6} void:hand").hand.settlement
+    assert (line.odds, line.commission, line.owed, line.returned) == (None, 0, 0, 500)

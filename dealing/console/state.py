@@ -502,7 +502,7 @@ class State:
     @property
     def bets(self) -> list[Standing]:
         """The bets on the hand."""
-        return [Standing(*line) for line in self.audit.settlement] if self.audit else []
+        return [Standing(*line[:5]) for line in self.audit.settlement] if self.audit else []
 
     @property
     def last_bet(self) -> log.Bet | None:

@@ -66,13 +66,18 @@ def ruled(
 
 
 class Settlement(NamedTuple):
-    """What one bet is owed besides its stake, and what of the stake goes back; None while the result is not known."""
+    """What one bet is owed besides its stake, and what of the stake goes back; None while the result is not known.
+
+    How a win comes about: ``odds`` to 1 (None where nothing is won), and the ``commission`` that is in them.
+    """
 
     seat: int
     bet: str
     stake: Decimal
     owed: Decimal | None
     returned: Decimal | None
+    odds: Decimal | None = None
+    commission: Decimal = Decimal("0.00")
 
     def as_dict(self) -> dict[str, object]:
         """The settlement as ``audit_log`` prints it."""

@@ -47,6 +47,9 @@ PUSH_ON_TIE: Final = frozenset({"player", "banker"})
 #: Insurance bets and the side they insure.
 INSURANCE_BETS: Final[dict[str, str]] = {"insurance_player": "player", "insurance_banker": "banker"}
 
+#: Bets that pay even money less a commission on the winnings; the commission is in their odds (PAY-banker).
+WITH_COMMISSION: Final = frozenset({"banker"})
+
 #: Every bet of the log.
 BET_NAMES: Final[tuple[str, ...]] = (*WINS, *INSURANCE_BETS)
 
@@ -61,6 +64,10 @@ class BetOffer(NamedTuple):
     pays: Decimal
     pays_three: Decimal | None = None
     first_hands: int | None = None
+
+    def odds(self, layout: Layout) -> Decimal:
+        """The odds to 1 at which a win with this layout is paid."""
+        return self.pays if self.pays_three is None or not layout.banker_drew else self.pays_three
 
 
 class Money(NamedTuple):
@@ -83,9 +90,7 @@ def settle(bet: str, offer: BetOffer, stake: Decimal, outcome: Outcome, money: M
     Commission is in the odds: 0.95 to 1 is even money less 5 % of the winnings (PAY-banker).
     """
     if WINS[bet](outcome):
-        three = offer.pays_three is not None and outcome.layout.banker_drew
-        odds = offer.pays_three if three and offer.pays_three is not None else offer.pays
-        return money.round(stake * odds), stake
+        return money.round(stake * offer.odds(outcome.layout)), stake
     if bet in PUSH_ON_TIE and outcome.layout.winner == "tie":
         return ZERO, stake
     return ZERO, ZERO
@@ -100,6 +105,11 @@ def settle_insurance(due: InsuranceDue, stake: Decimal, layout: Layout, money: M
     if wins:
         return money.round(stake * due.odds), stake
     return ZERO, stake if pushes else ZERO
+
+
+def commission(bet: str, stake: Decimal, owed: Decimal) -> Decimal:
+    """What of a win's even money stays with the house: nothing but for the bets with commission."""
+    return stake - owed if bet in WITH_COMMISSION and ZERO < owed < stake else ZERO
 
 
 def amount_text(amount: Decimal) -> str:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from dealing.rules.audit import Settlement, WrongPayout
-from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, settle, settle_insurance
+from dealing.rules.bets import INSURANCE_BETS, ZERO, Outcome, commission, settle, settle_insurance
 from dealing.rules.cards import Card
 from dealing.rules.events import Bet, Paid
 from dealing.rules.insurance import InsuranceDue
@@ -78,17 +78,22 @@ def settle_bets(
         offer = ruleset.bets.get(placed.bet)
         owed: Decimal | None
         returned: Decimal | None
+        odds = None
         if void or placed.void or offer is None or (insurance and no_insurance):
             owed, returned = ZERO, placed.stake
         elif outcome is None:
             owed = returned = None
         elif not insurance:
             owed, returned = settle(placed.bet, offer, placed.stake, outcome, ruleset.money)
+            odds = offer.odds(outcome.layout)
         elif placed.due is not None:
             owed, returned = settle_insurance(placed.due, placed.stake, outcome.layout, ruleset.money)
+            odds = placed.due.odds
         else:  # bought when nothing could be insured: there are no odds to settle it at
             owed, returned = ZERO, placed.stake
-        lines.append(Settlement(placed.seat, placed.bet, placed.stake, owed, returned))
+        won = odds if owed else None
+        kept = commission(placed.bet, placed.stake, owed or ZERO)
+        lines.append(Settlement(placed.seat, placed.bet, placed.stake, owed, returned, won, kept))
     return tuple(lines)
 
 
