@@ -8,12 +8,13 @@ the lock on the table's row, so two writers at one table take turns.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import msgspec
 from django.db import connection, transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from dealing import rows
@@ -56,6 +57,10 @@ LOG_MESSAGES: Final[dict[str, str]] = {
 #: How far a recorder's clock may be ahead of ours.
 CLOCKS_DIFFER: Final = dt.timedelta(minutes=5)
 
+#: The longest that an entry is believed to have waited on a device before it reached us.
+LONGEST_WAIT: Final = dt.timedelta(hours=12)
+AT_ONCE: Final = dt.timedelta()
+
 
 class LogError(EventError):
     """An event that the log, and not the judge, refuses."""
@@ -72,29 +77,55 @@ class Conflict(LogError):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What became of an event. `duplicate`: it was in the log already, and nothing was changed."""
+    """What became of an event. `duplicate`: it was in the log already, and nothing was changed.
+
+    `trail`: the rows of the shoe's newest hand and what stands beside its hands since it began, in order, where the
+    writer has read them anyway; see `Trailed`.
+    """
 
     row: TableEvent
     shoe: Shoe
     hand: Hand | None
     duplicate: bool = False
+    trail: list[Trailed] | None = None
 
 
-def record(event: Event | Mapping[str, object], *, actor: str, expected_seq: int | None = None) -> Recorded:
+class Trailed(NamedTuple):
+    """A row of the log with its event, parsed once."""
+
+    seq: int
+    event: Event
+    actor: str
+
+
+def record(
+    event: Event | Mapping[str, object],
+    *,
+    actor: str,
+    expected_seq: int | None = None,
+    ago: dt.timedelta = AT_ONCE,
+    admit: Callable[[Table], None] | None = None,
+) -> Recorded:
     """Append one event to its table's log and bring the projections up to date.
 
     `event` is an `Event` or the object of a log line; an object without `at` is stamped with the table's own clock
     (`next_at`) once the table is locked, and is then compared without `at` where its key is known already.
     `actor` is who recorded it: a user name or a device's code. `expected_seq` is the position of the table's last event
-    as far as the writer knows.
+    as far as the writer knows. `ago`: how long the entry waited on a device; it is stamped with that time, see
+    `next_at`. `admit` is called with the locked table before anything is read of it: what it raises ends all.
 
     Raises `EventError` (a bad event), `EventRefused` (it cannot have happened) or `Conflict`; nothing is changed then.
     """
-    return record_many([event], actor=actor, expected_seq=expected_seq)[0]
+    return record_many([event], actor=actor, expected_seq=expected_seq, ago=ago, admit=admit)[0]
 
 
 def record_many(
-    events: Iterable[Event | Mapping[str, object]], *, actor: str, expected_seq: int | None = None
+    events: Iterable[Event | Mapping[str, object]],
+    *,
+    actor: str,
+    expected_seq: int | None = None,
+    ago: dt.timedelta = AT_ONCE,
+    admit: Callable[[Table], None] | None = None,
 ) -> list[Recorded]:
     """Append several events of one table: all of them, or none. Otherwise as `record`; one signal is sent for all."""
     given = [_parsed(event) for event in events]
@@ -102,14 +133,22 @@ def record_many(
         return []
     with transaction.atomic():
         writer = Writer(given[0][0].table, actor)
+        if admit is not None:
+            admit(writer.table)
         appended = []
         for event, stamped in given:
-            appended.append(writer.append(event, expected_seq, stamp=stamped))
+            appended.append(writer.append(event, expected_seq, stamp=stamped, ago=ago))
             if not appended[-1][1]:
                 expected_seq = None
         writer.save()
         return [
-            Recorded(row, writer.shoe(row.shoe_number), writer.hand(row.shoe_number, row.hand_number), duplicate)
+            Recorded(
+                row,
+                writer.shoe(row.shoe_number),
+                writer.hand(row.shoe_number, row.hand_number),
+                duplicate,
+                writer.trail(row.shoe_number),
+            )
             for row, duplicate in appended
         ]
 
@@ -130,9 +169,12 @@ def find_table(code: str, *, lock: bool = False) -> Table | None:
     return table
 
 
-def next_at(table: Table) -> dt.datetime:
-    """Now, in the venue's time zone, to the millisecond, and never before the table's last event."""
-    now = timezone.now()
+def next_at(table: Table, ago: dt.timedelta = AT_ONCE) -> dt.datetime:
+    """Now less `ago`, in the venue's time zone, to the millisecond, and never before the table's last event.
+
+    `ago` counts for LONGEST_WAIT at most, and for nothing where it is negative.
+    """
+    now = timezone.now() - min(max(ago, AT_ONCE), LONGEST_WAIT)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     if table.last_at is not None and table.last_at > at:
         at = table.last_at
@@ -162,12 +204,34 @@ def _hand_events(table_id: int, shoe: int, hand: int) -> list[Numbered]:
         return effective((seq, parse_line(payload)) for seq, payload in cursor.fetchall()).events
 
 
+def read_trail(table: Table, shoe: int, hand: Hand | None) -> list[Trailed]:
+    """The rows of a hand and, of its shoe beside the hands, what came since it began; all of that, without hand."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TRAIL, [table.pk, shoe, *((hand.number, hand.first_seq) if hand else (0, 0))])
+        return [Trailed(seq, parse_line(payload), actor) for seq, payload, actor in cursor.fetchall()]
+
+
 _WITH_VENUE: Final = "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
 _HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
 _HAND_EVENTS: Final = (
     "SELECT seq, payload FROM dealing_tableevent "
     "WHERE table_id = %s AND shoe_number = %s AND hand_number = %s ORDER BY seq"
 )
+_TRAIL: Final = (
+    "SELECT seq, payload, actor FROM dealing_tableevent WHERE table_id = %s AND shoe_number = %s "
+    "AND (hand_number = %s OR hand_number IS NULL AND seq > %s) ORDER BY seq"
+)
+#: The newest shoe of a table with its newest hand.
+_NEWEST: Final = (
+    "LEFT JOIN dealing_hand ON dealing_hand.id = "
+    "(SELECT id FROM dealing_hand WHERE shoe_id = dealing_shoe.id ORDER BY number DESC LIMIT 1) "
+    "WHERE dealing_shoe.table_id = %s ORDER BY dealing_shoe.number DESC LIMIT 1"
+)
+_KNOWN: Final = "(SELECT seq FROM dealing_tableevent WHERE table_id = %s AND key = %s)"
+
+
+#: Rows with the names of the fields that changed (None: new, or all of them), and what else is to be written.
+Changes = tuple[list[tuple[Model, Collection[str] | None]], list[rows.Statement]]
 
 
 class Writer:
@@ -185,6 +249,10 @@ class Writer:
         self._fold: TableFold | None = None
         self._rows: list[TableEvent] = []
         self._last: tuple[TableEvent, Event] | None = None
+        #: A key that no event of the table has.
+        self._free_key: str | None = None
+        #: The shoe and what `Recorded.trail` says of it, as long as it is known.
+        self._trail: tuple[int, list[Trailed]] | None = None
         #: Rows by number, and by shoe and hand number.
         self._shoes: dict[int, Shoe] = {}
         self._hands: dict[tuple[int, int], Hand] = {}
@@ -197,26 +265,42 @@ class Writer:
         self._changed_shoes: set[int] = set()
         self._changed_hands: set[tuple[int, int]] = set()
         self._gone: set[tuple[int, int]] = set()
+        self._had_findings = False
 
     # -- reading
 
     @property
     def fold(self) -> TableFold:
         """The fold of the table, taken up from the newest shoe's row and the events of its newest hand."""
-        if self._fold is None:
-            newest = "WHERE table_id = %s ORDER BY number DESC LIMIT 1"
-            shoe_row = rows.select_one(Shoe, newest, [self.table.pk])
-            shoe = hand = None
-            if shoe_row is not None:
-                self._keep_shoe(shoe_row)
-                shoe = ShoeFold.from_json(shoe_row.fold)
-                if shoe.closed is None and shoe.hand:
-                    hand_row = self.hand(shoe.number, shoe.hand)
-                    if hand_row is None:
-                        raise Hand.DoesNotExist(f"{shoe_row} names hand {shoe.hand}, which has no row: run rebuild")
-                    hand = self._own_fold(hand_row)
-            self._fold = TableFold.resume(self.table.code, shoe, hand)
+        return self._fold or self._take_up(None)
+
+    def _take_up(self, key: str | None) -> TableFold:
+        """Read what the fold is taken up from, and at the same time whether an event of the table has this key."""
+        found = rows.select_pair_and(Shoe, Hand, _KNOWN, _NEWEST, [self.table.pk, key, self.table.pk])
+        shoe = hand = None
+        if found is not None:
+            shoe_row, hand_row, known = found
+            if known is None:
+                self._free_key = key
+            self._keep_shoe(shoe_row)
+            shoe = ShoeFold.from_json(shoe_row.fold)
+            if hand_row is not None:
+                hand_row.shoe = shoe_row
+                self._hands[shoe.number, hand_row.number] = hand_row
+            if shoe.closed is None:
+                if shoe.hand and (hand_row is None or hand_row.number != shoe.hand):
+                    raise Hand.DoesNotExist(f"{shoe_row} names hand {shoe.hand}, which has no row: run rebuild")
+                trail = read_trail(self.table, shoe.number, hand_row)
+                self._trail = (shoe.number, trail)
+                if shoe.hand and hand_row is not None:
+                    events = effective((row.seq, row.event) for row in trail if row.event.hand is not None).events
+                    hand = HandFold.of(HandContext.from_json(hand_row.context), events)
+        self._fold = TableFold.resume(self.table.code, shoe, hand)
         return self._fold
+
+    def trail(self, shoe: int) -> list[Trailed] | None:
+        """What `Recorded.trail` says of a shoe."""
+        return self._trail[1] if self._trail and self._trail[0] == shoe else None
 
     def shoe(self, number: int) -> Shoe:
         """The row of a shoe. One that an amendment withdrew comes back as it was, without its primary key."""
@@ -228,7 +312,7 @@ class Writer:
         return self._shoes[number]
 
     def hand(self, shoe: int, number: int | None) -> Hand | None:
-        """The row of a hand, or None where there is none."""
+        """The row of a hand, or None without hand."""
         if number is None:
             return None
         if (shoe, number) not in self._hands:
@@ -254,10 +338,12 @@ class Writer:
 
     # -- appending
 
-    def append(self, event: Event, expected_seq: int | None = None, stamp: bool = False) -> tuple[TableEvent, bool]:
+    def append(
+        self, event: Event, expected_seq: int | None = None, stamp: bool = False, ago: dt.timedelta = AT_ONCE
+    ) -> tuple[TableEvent, bool]:
         """Append one event: its row, and whether it was there before. Raises as `record` does.
 
-        `stamp`: with the time of now, whatever the event says.
+        `stamp`: with the time of now less `ago`, whatever the event says.
         """
         if event.table != self.table.code:
             raise LogError("table", "other-table", value=event.table, table=self.table.code)
@@ -270,7 +356,7 @@ class Writer:
         if expected_seq is not None and expected_seq != self.table.last_seq:
             raise Conflict(self.table.last_seq, expected_seq)
         if stamp:
-            event = msgspec.structs.replace(event, at=next_at(self.table))
+            event = msgspec.structs.replace(event, at=next_at(self.table, ago))
         elif self.table.last_at is not None and event.at < self.table.last_at:
             last = self.table.last_at.astimezone(event.at.tzinfo)
             raise LogError("at", "at-earlier", last=format_time(last))
@@ -293,6 +379,10 @@ class Writer:
         return self._append_row(seq, event), False
 
     def _by_key(self, key: str) -> TableEvent | None:
+        if self._fold is None and not self._rows:
+            self._take_up(key)
+        if key == self._free_key:
+            return None
         pending = next((row for row in self._rows if row.key == key), None)
         return pending or rows.select_one(TableEvent, "WHERE table_id = %s AND key = %s", [self.table.pk, key])
 
@@ -352,7 +442,7 @@ class Writer:
                 error.key = f"entry.{error.key}"
                 raise
             raise EventRefused("seq", "breaks-entry", seq=error.at_seq, detail=str(error), cause=error) from error
-        self._fold = None  # taken up again from the new rows
+        self._fold = self._trail = None  # taken up again from the new rows
         self._shoe_folds.clear()
         self._hand_folds.clear()
         self._put(event.shoe, refolded)
@@ -371,6 +461,7 @@ class Writer:
         if saved.shoe is not None:
             self._keep_shoe(saved.shoe)
         self._changed_shoes.add(number)
+        self._had_findings = True  # for all that is known here
         for hand in saved.hands:
             self._hands[number, hand.number] = hand
             self._changed_hands.add((number, hand.number))
@@ -399,7 +490,22 @@ class Writer:
         table.last_seq, table.last_hash, table.last_at = seq, row.hash, event.at
         self._rows.append(row)
         self._last = (row, event)
+        self._free_key = None
+        self._follow(seq, event)
         return row
+
+    def _follow(self, seq: int, event: Event) -> None:
+        """Keep the trail as `read_trail` would read it now."""
+        if self._trail is None:
+            return
+        shoe, trail = self._trail
+        last = next((row.event.hand for row in reversed(trail) if row.event.hand is not None), None)
+        if event.shoe != shoe or isinstance(event, Amended):
+            self._trail = None
+        elif event.hand is None or event.hand == last:
+            trail.append(Trailed(seq, event, self.actor))
+        elif last is None or event.hand > last:
+            self._trail = (shoe, [Trailed(seq, event, self.actor)])
 
     # -- saving
 
@@ -407,8 +513,7 @@ class Writer:
         """Write what was appended, and tell the receivers of `event_recorded`."""
         if self._last is None:
             return
-        self._save_rows()
-        self._save_projections()
+        self._save(self._changed_rows(), self._changed_projections())
         row, event = self._last
         event_recorded.send(
             sender=TableEvent,
@@ -420,32 +525,47 @@ class Writer:
             hands=[self._hands[place] for place in sorted(self._changed_hands)],
             shoes=[self._shoes[number] for number in sorted(self._changed_shoes) if self._shoes[number].pk],
             gone=sorted(self._gone),
+            clean=not self._had_findings,
         )
 
     def _save_rows(self) -> None:
+        self._save(self._changed_rows())
+
+    def _save_projections(self) -> None:
+        self._save(self._changed_projections())
+
+    def _save(self, *changes: Changes) -> None:
+        rows.save_all([one for changed, _ in changes for one in changed], [one for _, also in changes for one in also])
+
+    def _changed_rows(self) -> Changes:
         if not self._rows:
-            return
-        for row in self._rows:
-            rows.save(row)
+            return [], []
+        new: list[tuple[Model, Collection[str] | None]] = [(row, None) for row in self._rows]
         self._rows = []
         table = self.table
         last_at = connection.ops.adapt_datetimefield_value(table.last_at)
-        with connection.cursor() as cursor:
-            cursor.execute(_HEAD, [table.last_seq, table.last_hash, last_at, table.pk])
+        return new, [(_HEAD, [table.last_seq, table.last_hash, last_at, table.pk])]
 
-    def _save_projections(self) -> None:
+    def _changed_projections(self) -> Changes:
+        changed: list[tuple[Model, Collection[str] | None]] = []
         for number in sorted(self._dirty_shoes):
             shoe = self._shoes[number]
+            self._had_findings |= shoe.has_findings
+            names = {"last_seq", "closed_at"}
             if number in self._shoe_folds:
-                assign(shoe, shoe_fields(self._shoe_folds[number]))
-            rows.save(shoe)
+                names |= assign(shoe, shoe_fields(self._shoe_folds[number]))
+            if cast(Model, shoe).pk is None:
+                rows.save(shoe)  # at once: its hands need its primary key
+            else:
+                changed.append((shoe, names))
         for place in sorted(self._dirty_hands):
             hand = self._hands[place]
             hand.shoe = self._shoes[place[0]]  # again: it may have had no primary key before
-            assign(hand, hand_fields(self._hand_folds[place]))
-            rows.save(hand)
+            self._had_findings |= hand.has_findings
+            changed.append((hand, assign(hand, hand_fields(self._hand_folds[place]))))
         self._changed_shoes |= self._dirty_shoes
         self._changed_hands |= self._dirty_hands
         self._gone -= self._dirty_hands
         self._dirty_shoes.clear()
         self._dirty_hands.clear()
+        return changed, []
