@@ -643,7 +643,7 @@ def test_after_the_last_hand_closing_the_shoe_comes_first(supervisor: Console) -
     page = text(supervisor.page)
     assert "No further hand is dealt from it." in page
     assert page.index("Close shoe 1") < page.index("Betting was opened all the same")
-    supervisor.press("betting_opened")
+    supervisor.press("betting_opened", confirmed=1)
     assert supervisor.status == 200  # it should not have happened, but it could
 
 

@@ -23,6 +23,7 @@ from dealing.rules.tableau import PLACES
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
+    from dealing.console.asks import Ask
     from dealing.console.state import State
 
 Text = Union[str, "_StrPromise"]
@@ -159,6 +160,8 @@ class EventForm(forms.Form):
     supervised: ClassVar[bool] = False
     #: Takes a second look before it is pressed: it ends something.
     grave: ClassVar[bool] = False
+    #: What is asked before it is recorded, once it has been sent.
+    ask: Ask | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

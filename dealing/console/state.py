@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import get_language
@@ -18,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from dealing import wording
 from dealing.console import words
-from dealing.log import Recorded
+from dealing.log import Recorded, Trailed, read_trail
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules import events as log
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
@@ -88,14 +87,6 @@ class Entry:
         )
 
 
-class Row(NamedTuple):
-    """A row of the log with its event, parsed once."""
-
-    seq: int
-    event: Event
-    actor: str
-
-
 class Pay(NamedTuple):
     """A bet that is owed money which is not recorded as paid."""
 
@@ -156,7 +147,7 @@ def fresh_key() -> str:
 
 
 def timeline(
-    rows: Iterable[Row], zone: dt.tzinfo, wrong: frozenset[int] = frozenset(), can_amend: bool = False
+    rows: Iterable[Trailed], zone: dt.tzinfo, wrong: frozenset[int] = frozenset(), can_amend: bool = False
 ) -> list[Entry]:
     """The entries of these rows, newest first, both readings of an amended one kept."""
     entries: dict[int, Entry] = {}
@@ -198,7 +189,7 @@ class State:
     shoe: Shoe | None
     hand: Hand | None
     last_shoe: int
-    rows: list[Row]
+    rows: list[Trailed]
     can_record: bool = False
     can_supervise: bool = False
     actor: str = ""
@@ -294,6 +285,14 @@ class State:
         if self.betting == "open" and not self.drawn:
             return "betting"
         return "complete" if self.result else "dealing"
+
+    @property
+    def forms_here(self) -> tuple[str, ...]:
+        """The forms that stand on the console itself now; every other one comes in a sheet."""
+        if self.phase in ("no-shoe", "count"):
+            return ("shoe_opened",) if self.phase == "no-shoe" else ("cards_burned",)
+        taking = ("bet",) if self.phase == "betting" or self.window_open else ()
+        return (*taking, "paid") if self.pays else taking
 
     @property
     def last_hand_done(self) -> bool:
@@ -636,29 +635,17 @@ def load(
     last = shoe if shoe and shoe.status == Shoe.Status.OPEN else table.shoes.order_by("-number").first()
     current = last if last and last.status == Shoe.Status.OPEN else None
     hand: Hand | None = None
-    rows: list[Row] = []
+    rows: list[Trailed] = []
     if current:
         hand = done.hand if done and current is shoe else None
         if hand is None or not hand.pk or hand.number != current.fold["hand"]:
             hand = current.hand_set.order_by("-number").first()
-        with connection.cursor() as cursor:
-            # Of what happened beside the hands, only what came since the hand began.
-            place = [hand.number, hand.first_seq] if hand else [0, 0]
-            cursor.execute(_ROWS, [table.pk, current.number, *place])
-            rows = _parsed(cursor.fetchall())
+        known = done.trail if done and current is shoe else None
+        rows = read_trail(table, current.number, hand) if known is None else known
     return State(table, current, hand, last.number if last else 0, rows, can_record, can_supervise, actor)
 
 
-def read_rows(rows: QuerySet[TableEvent]) -> list[Row]:
+def read_rows(rows: QuerySet[TableEvent]) -> list[Trailed]:
     """The rows in order, each parsed once."""
-    return _parsed(rows.order_by("seq").values_list("seq", "payload", "actor"))
-
-
-_ROWS = (
-    "SELECT seq, payload, actor FROM dealing_tableevent WHERE table_id = %s AND shoe_number = %s "
-    "AND (hand_number = %s OR hand_number IS NULL AND seq > %s) ORDER BY seq"
-)
-
-
-def _parsed(found: Iterable[tuple[int, str, str]]) -> list[Row]:
-    return [Row(seq, log.parse_line(payload), actor) for seq, payload, actor in found]
+    found = rows.order_by("seq").values_list("seq", "payload", "actor")
+    return [Trailed(seq, log.parse_line(payload), actor) for seq, payload, actor in found]

@@ -22,6 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from dealing import log
 from dealing.console import words
+from dealing.console.asks import Ask, ask
 from dealing.console.forms import FORMS, EventForm
 from dealing.console.state import State, incident_page, laid_out, load, read_rows, timeline
 from dealing.messages import explain, reason
@@ -42,8 +43,6 @@ WHICH_SHEET: Final = "which"
 ENTRY_EVENTS: Final = frozenset({"card", "opened", "burn_card"})
 #: The phases in which the entry line is on the page.
 WITH_ENTRY: Final = frozenset({"burn", "dealing", "complete"})
-#: Forms that stand on the console itself in some phase.
-ON_THE_CONSOLE: Final = {"shoe_opened": "no-shoe", "cards_burned": "count"}
 
 
 @dataclass
@@ -76,6 +75,7 @@ class Answer:
     sheet: Sheet | None = None
     entry: Entry = field(default_factory=Entry)
     form: EventForm | None = None
+    ask: Ask | None = None
     error: str = ""
     kept: bool = False
     #: The idempotency key under which the kept event was to be recorded: it is the same press.
@@ -183,7 +183,7 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
     state = load(table, done, can_record=can_record(user), can_supervise=can_supervise(user), actor=user.get_username())
     if not state.can_record:
         answer.sheet = None
-    if answer.form and state.phase != ON_THE_CONSOLE.get(answer.form.event):
+    if answer.form and answer.form.event not in state.forms_here:
         answer.sheet, answer.form = Sheet(answer.form.event, answer.form), None
     if answer.entry.errors and state.phase not in WITH_ENTRY:
         answer.error = " ".join(answer.entry.errors.values())
@@ -191,10 +191,9 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
         if form:
             form.prepare(state)
     forms: dict[str, EventForm] = {}
-    for name, phase in ON_THE_CONSOLE.items():
-        if state.phase == phase and state.can_record:
-            forms[name] = answer.form if answer.form and answer.form.event == name else FORMS[name]()
-            forms[name].prepare(state)
+    for name in state.forms_here if state.can_record else ():
+        forms[name] = answer.form if answer.form and answer.form.event == name else FORMS[name]()
+        forms[name].prepare(state)
     context = {
         "state": state,
         "table": table,
@@ -313,6 +312,9 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
             _may(request, form)
             if not form.is_valid():
                 return _refused(request, table, data, form, None)
+            asked = ask(table, form, data)
+            if asked:
+                return _asked(request, table, data, form, asked)
             line = _line(table, data, form)
         elif data.get("event") == Amended.name:
             form, line = _amendment(request, table, data)
@@ -360,12 +362,16 @@ def _number(text: object) -> int | None:
 def _told(data: dict[str, str]) -> dict[str, str]:
     """What was sent, with the entry line's shorthand written out.
 
-    A call key names the winner and, where the call is right, the totals. `B3 9h` puts the card on B3 whatever place was
-    chosen; `x` is a card face down; a card for a place that holds a face-down one turns that up.
+    A call key names the winner and, where the call is right, the totals; the key of a row of the pay sheet its seat and
+    bet. `B3 9h` puts the card on B3 whatever place was chosen; `x` is a card face down; a card for a place that holds a
+    face-down one turns that up.
     """
     if data.get("call"):
         winner, *totals = data["call"].split() or [""]
         return data | {"winner": winner} | dict(zip(("player", "banker"), totals, strict=False))
+    if data.get("pay"):
+        seat, _space, bet = data["pay"].partition(" ")
+        return data | {"event": "paid", "seat": seat, "bet": bet, "amount": data.get(f"pay-{seat}-{bet}", "")}
     if data.get("event") != "card" or "down" not in data:
         return data
     parts = data.get("card", "").split()
@@ -489,13 +495,24 @@ def _refused(
     elif form is not None and form.fields:
         if error:
             form.refuse(error)
-        if sheet or name not in ON_THE_CONSOLE:
+        if sheet:
             answer.sheet = Sheet(name, form)
         else:
             answer.form = form
     elif error:
         answer.error = explain(error)
     return _console(request, table, answer)
+
+
+def _asked(
+    request: HttpRequest, table: Table, data: Mapping[str, str], form: EventForm, asked: Ask
+) -> HttpResponse:
+    """Nothing was recorded yet: a second press is to say that it is meant."""
+    if not asked.at:
+        return _console(request, table, Answer(status=422, ask=asked))
+    form.ask = asked
+    form.add_error(asked.at, asked.text)
+    return _refused(request, table, data, form, None)
 
 
 _ENTRY_FIELDS: Final = {"card": "card", "to": "to", "place": "to"}
