@@ -6,14 +6,14 @@ a manager. Somebody who is in no group may log in and sees nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -25,10 +25,6 @@ GROUPS = (RECORDER, SUPERVISOR, MANAGER, AUDITOR)
 
 User = AbstractUser | AnonymousUser
 Params = ParamSpec("Params")
-_GROUPS_OF = (
-    "SELECT auth_group.name FROM auth_group JOIN auth_user_groups ON auth_user_groups.group_id = auth_group.id "
-    "WHERE auth_user_groups.user_id = %s"
-)
 View = Callable[Concatenate[HttpRequest, Params], HttpResponseBase]
 
 
@@ -50,13 +46,17 @@ def roles(user: User) -> frozenset[str]:
         return frozenset()
     kept: frozenset[str] | None = getattr(user, "_table_roles", None)
     if kept is None:
-        with connection.cursor() as cursor:  # asked by every request: not composed anew each time
-            cursor.execute(_GROUPS_OF, [user.pk])
-            names = {name for (name,) in cursor.fetchall() if name in GROUPS}
-        if getattr(user, "is_superuser", False):
-            names.add(MANAGER)
-        kept = frozenset(names)
-        setattr(user, "_table_roles", kept)  # noqa: B010 - an attribute of ours on a user of Django's
+        kept = keep_roles(user, user.groups.values_list("name", flat=True))
+    return kept
+
+
+def keep_roles(user: User, groups: Iterable[str]) -> frozenset[str]:
+    """Note on a user object the roles that its groups give; the roles."""
+    names = {name for name in groups if name in GROUPS}
+    if getattr(user, "is_superuser", False):
+        names.add(MANAGER)
+    kept = frozenset(names)
+    setattr(user, "_table_roles", kept)  # noqa: B010 - an attribute of ours on a user of Django's
     return kept
 
 

@@ -140,7 +140,7 @@ def save_shoe(table: Table, number: int, refolded: Refolded) -> Saved:
     if row is None:
         row = Shoe(table=table, number=number)
     row.table = table
-    saved = Saved(row, shoe_changed=assign(row, refolded.fields) or row.pk is None)
+    saved = Saved(row, shoe_changed=bool(assign(row, refolded.fields)) or row.pk is None)
     if saved.shoe_changed and refolded.shoe is not None:
         row.save()
     new = []
@@ -162,13 +162,11 @@ def save_shoe(table: Table, number: int, refolded: Refolded) -> Saved:
     return saved
 
 
-def assign(row: Model, fields: Fields) -> bool:
-    """Set the columns; whether one of them was different."""
-    changed = False
-    for name, value in fields.items():
-        if getattr(row, name) != value:
-            setattr(row, name, value)
-            changed = True
+def assign(row: Model, fields: Fields) -> set[str]:
+    """Set the columns; the names of those that were different."""
+    changed = {name for name, value in fields.items() if getattr(row, name) != value}
+    for name in changed:
+        setattr(row, name, fields[name])
     return changed
 
 

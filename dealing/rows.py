@@ -7,8 +7,8 @@ time. These helpers keep the models and their fields' conversions and leave the 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -68,20 +68,32 @@ def _insert(model: type[Model]) -> str:
 
 
 @cache
-def _update(model: type[Model]) -> str:
-    columns = ", ".join(f'"{field.column}" = %s' for field in _fields(model))
+def _update(model: type[Model], names: frozenset[str]) -> str:
+    columns = ", ".join(f'"{field.column}" = %s' for field in _fields(model) if field.name in names)
     return f'UPDATE "{model._meta.db_table}" SET {columns} WHERE "id" = %s'  # noqa: S608
 
 
-def _values(row: Model) -> list[Any]:
-    return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in _fields(type(row))]
+@cache
+def _names(model: type[Model]) -> frozenset[str]:
+    return frozenset(field.name for field in _fields(model))
 
 
-def _first(models: tuple[type[Model], ...], rest: str, params: Sequence[Any], lock: bool) -> Sequence[Any] | None:
+def _values(row: Model, names: frozenset[str]) -> list[Any]:
+    return [
+        field.get_db_prep_save(getattr(row, field.attname), connection)
+        for field in _fields(type(row))
+        if field.name in names
+    ]
+
+
+def _first(
+    models: tuple[type[Model], ...], rest: str, params: Sequence[Any], lock: bool = False, more: str = ""
+) -> Sequence[Any] | None:
     if lock and connection.features.has_select_for_update:
         rest += f' FOR UPDATE OF "{models[0]._meta.db_table}"'
+    select = _select(*models) if not more else _select(*models).replace(" FROM ", f", {more} FROM ", 1)
     with connection.cursor() as cursor:
-        cursor.execute(_select(*models) + rest, params)
+        cursor.execute(select + rest, params)
         found: Sequence[Any] | None = cursor.fetchone()
     return found
 
@@ -103,21 +115,74 @@ def select_pair(
     `lock` is about the row of `model` alone. Columns in `rest` are named with their table.
     """
     found = _first((model, other), rest, params, lock)
-    if found is None:
-        return None
+    return None if found is None else _pair(model, other, found)
+
+
+def select_pair_and(
+    model: type[M], other: type[N], more: str, rest: str, params: Sequence[Any]
+) -> tuple[M, N | None, Any] | None:
+    """As `select_pair`, with the value of one further column, the SQL expression `more`; its parameters come first."""
+    found = _first((model, other), rest, params, more=more)
+    return None if found is None else (*_pair(model, other, found[:-1]), found[-1])
+
+
+def _pair(model: type[M], other: type[N], found: Sequence[Any]) -> tuple[M, N | None]:
     size = len(model._meta.local_concrete_fields)
     return _row(model, found[:size]), None if found[size] is None else _row(other, found[size:])
 
 
+#: A statement and its parameters.
+Statement = tuple[str, Sequence[Any]]
+
+
 def save(row: Model) -> None:
     """Insert a row without primary key, which it is given, or update all columns of one that has it."""
-    with connection.cursor() as cursor:
+    save_all([(row, None)])
+
+
+def save_all(changed: Sequence[tuple[Model, Collection[str] | None]], also: Sequence[Statement] = ()) -> None:
+    """Save several rows: new ones whole, of others the named fields (None: all); and run the updates `also`.
+
+    PostgreSQL gets all of it as one statement: no row may come twice, or need the new primary key of another.
+    """
+    statements: list[Statement] = []
+    for row, wanted in changed:
+        model = type(row)
         if row.pk is None:
-            cursor.execute(_insert(type(row)) + ' RETURNING "id"', _values(row))
-            row.pk = cursor.fetchone()[0]
-            row._state.adding, row._state.db = False, connection.alias
+            statements.append((_insert(model), _values(row, _names(model))))
+            continue
+        names = _names(model) if wanted is None else _names(model).intersection(wanted)
+        if names:
+            statements.append((_update(model, names), [*_values(row, names), row.pk]))
+    statements += also
+    new = [row for row, _ in changed if row.pk is None]
+    if not statements:
+        return
+    keys: list[Any] = []
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                _together(tuple(sql for sql, _ in statements)), [one for _, some in statements for one in some]
+            )
+            found = cursor.fetchone()
+            keys = [key for (sql, _), key in zip(statements, found, strict=True) if sql.startswith("INSERT")]
         else:
-            cursor.execute(_update(type(row)), [*_values(row), row.pk])
+            for sql, params in statements:
+                if sql.startswith("INSERT"):
+                    cursor.execute(f'{sql} RETURNING "id"', params)
+                    keys.append(cursor.fetchone()[0])
+                else:
+                    cursor.execute(sql, params)
+    for row, key in zip(new, keys, strict=True):
+        row.pk = key
+        row._state.adding, row._state.db = False, connection.alias
+
+
+@lru_cache(maxsize=512)
+def _together(statements: tuple[str, ...]) -> str:
+    """One statement that does them all and answers with the primary key of the row that each wrote."""
+    parts = ", ".join(f'w{n} AS ({sql} RETURNING "id")' for n, sql in enumerate(statements))
+    return f"WITH {parts} SELECT " + ", ".join(f'(SELECT "id" FROM w{n})' for n in range(len(statements)))  # noqa: S608
 
 
 def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:

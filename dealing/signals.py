@@ -13,4 +13,5 @@ from django.dispatch import Signal
 #: hands   every `Hand` projection made or changed, in log order
 #: shoes   every `Shoe` projection made or changed, in log order
 #: gone    (shoe number, hand number) of each hand that an amendment took away
+#: clean   whether none of these hands and shoes had a finding before; left out where that is not known
 event_recorded = Signal()

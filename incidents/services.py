@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -29,9 +29,6 @@ from .wording import obstacle_text, unanswered_text
 Finding = Mapping[str, Any]
 Place = tuple[int, int | None]
 
-#: As many hands and shoes as one event changes; an import changes more and is not in a hurry.
-FEW: Final = 8
-
 # --- from the log to the incident -----------------------------------------------------------------------------------
 
 
@@ -42,17 +39,20 @@ def sync_incidents(
     hands: Sequence[Hand],
     shoes: Sequence[Shoe],
     gone: Sequence[tuple[int, int]] = (),
+    clean: bool = False,
     **_signal: Any,
 ) -> None:
-    """Bring the incidents of the changed hands and shoes up to date; called inside the transaction that appends."""
+    """Bring the incidents of the changed hands and shoes up to date; called inside the transaction that appends.
+
+    `clean`: none of them had a finding before, so that an incident without one has been withdrawn already.
+    """
     found: dict[Place, tuple[str, Sequence[Finding]]] = {}
     for shoe in shoes:
         # A shoe that an amendment took out of the log has no row any more.
         found[shoe.number, None] = (shoe.ruleset, shoe.audit["findings"] if shoe.pk else ())
     for hand in hands:
         found[hand.shoe.number, hand.number] = (hand.shoe.ruleset, hand.audit["findings"])
-    clean = not gone and row.name != Amended.name and not any(findings for _ruleset, findings in found.values())
-    if clean and 0 < len(found) <= FEW and not _any_incident(table, found):
+    if clean and not gone and row.name != Amended.name and not any(findings for _, findings in found.values()):
         return  # the usual card
     known = Incident.objects.filter(table=table, shoe_number__in={shoe for shoe, _hand in found} | {row.shoe_number})
     hand_of_it = Hand.objects.filter(
@@ -67,20 +67,6 @@ def sync_incidents(
     for place, (ruleset, findings) in found.items():
         if findings or place in incidents:
             _sync(table, place, ruleset, findings, incidents.get(place))
-
-
-def _any_incident(table: Table, places: Iterable[Place]) -> bool:
-    """Whether there is an incident of one of these hands and shoes; asked at every card, so without the ORM."""
-    where, params = [], [table.pk]
-    for shoe, hand in places:
-        where.append("shoe_number = %s AND hand_number " + ("IS NULL" if hand is None else "= %s"))
-        params += [shoe] if hand is None else [shoe, hand]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT 1 FROM incidents_incident WHERE table_id = %s AND ({' OR '.join(where)}) LIMIT 1",  # noqa: S608
-            params,
-        )
-        return cursor.fetchone() is not None
 
 
 def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None) -> None:

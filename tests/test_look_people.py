@@ -195,7 +195,7 @@ def test_a_user_who_is_no_staff_member_can_switch_too(client: Client, db: None) 
 # What every request asks.
 
 
-def test_a_request_knows_the_person_the_role_and_the_staff_member_by_three_statements(
+def test_a_request_knows_the_person_the_role_and_the_staff_member_by_two_statements(
     people: People, django_assert_num_queries: Any
 ) -> None:
     client, user = Client(), people("recorder")
@@ -210,7 +210,7 @@ def test_a_request_knows_the_person_the_role_and_the_staff_member_by_three_state
         assert roles.can_record(request.user)
         return HttpResponse("in")
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         response = SessionMiddleware(AuthenticationMiddleware(view))(request)
     assert isinstance(response, HttpResponse)
     assert response.content == b"in"
