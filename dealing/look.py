@@ -29,12 +29,16 @@ def theme(request: HttpRequest) -> HttpResponse:
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         page = resolve_url(settings.LOGIN_REDIRECT_URL)
     response = HttpResponseRedirect(page)
-    chosen = request.POST.get("theme", "")
+    keep_theme(request, response, request.POST.get("theme", ""))
+    return response
+
+
+def keep_theme(request: HttpRequest, response: HttpResponse, chosen: str) -> None:
+    """Have the answer's cookie say the theme; anything but `light` and `dark` is the device's own preference."""
     if chosen in THEMES:
         response.set_cookie(THEME_COOKIE, chosen, max_age=THEME_AGE, samesite="Lax", secure=request.is_secure())
     else:
         response.delete_cookie(THEME_COOKIE, samesite="Lax")
-    return response
 
 
 class SampleForm(forms.Form):
@@ -161,7 +165,7 @@ def look(request: HttpRequest) -> HttpResponse:
         "components/catalogue.html",
         {
             "colours": COLOURS,
-            "suits": [[f"{rank}{suit}" for rank in wording.RANKS] for suit in wording.SUITS],
+            "suits": [[f"{rank}{suit}" for rank in wording.RANKS] for suit in (*wording.SUITS, "")],
             "sample": SAMPLE,
             "form": SampleForm(),
             "wrong": wrong,

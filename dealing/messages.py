@@ -70,7 +70,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "not-a-time": _("{value} is not a time with its offset, to the millisecond, such as 2026-11-28T20:00:01.250+07:00"),
     "not-a-table": _("{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)"),
     "hand-not-wanted": _("{event} belongs to the shoe, not to a hand"),
-    "card-needed": _("a card dealt face up needs its rank and suit"),
+    "card-needed": _("a card dealt face up has to be named"),
     "same-place": _("is where the card is already"),
     "place-or-extra": _("name either a place or extra, not both"),
     "entry-amends": _("an amendment cannot be amended; amend the entry it corrected again"),

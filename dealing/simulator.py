@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
-from dealing.rules.cards import BURN_COUNTS, CARDS, Card
+from dealing.rules.cards import BURN_COUNTS, CARDS, RANK_CARDS, Card
 from dealing.rules.events import (
     Amended,
     Bet,
@@ -163,6 +163,7 @@ def simulate_shoe(
     repairs: float = 0.6,
     late: float = 0.4,
     face_down: float = 0.2,
+    ranks_only: bool = False,
 ) -> list[Event]:
     """The log of one shoe, from ``shoe_opened`` to ``shoe_closed``.
 
@@ -175,10 +176,12 @@ def simulate_shoe(
     ``hands`` ends the log after so many hands and leaves the shoe open. ``first_seq`` is the position of the first
     event in the log of the table, which amendments refer to. ``repairs`` is the share of mistakes that the log puts
     right itself, ``late`` the share of these that is put right only when the hand is closed; ``face_down`` the share
-    of hands dealt face down.
+    of hands dealt face down. ``ranks_only`` records the cards by their rank, without their suit.
     """
     chance = seed if isinstance(seed, random.Random) else random.Random(seed)
-    dealer = _Dealer(table, shoe, ruleset, chance, start, bets, decks, first_seq, by, repairs, late, face_down)
+    dealer = _Dealer(
+        table, shoe, ruleset, chance, start, bets, decks, first_seq, by, repairs, late, face_down, ranks_only
+    )
     return dealer.deal_shoe(mistakes, hands)
 
 
@@ -205,6 +208,7 @@ class _Dealer:
         repairs: float,
         late: float,
         face_down: float,
+        ranks_only: bool,
     ) -> None:
         self.table, self.shoe, self.by, self.decks, self.bets = table, shoe, by, decks, bets
         self.chance, self.repairs, self.late, self.face_down = chance, repairs, late, face_down
@@ -213,7 +217,9 @@ class _Dealer:
         self.first_seq = first_seq
         self.log: list[Event] = []
         self.fold = TableFold(table)
-        self.cards = [card for card in CARDS for _ in range(decks)]
+        self.kinds = RANK_CARDS if ranks_only else CARDS
+        self.copies = decks * (len(CARDS) // len(self.kinds))
+        self.cards = [card for card in self.kinds for _ in range(self.copies)]
         chance.shuffle(self.cards)  # the next card out is the last of the list
         self.cut_out = False
         self.seen: Counter[Card] = Counter()
@@ -395,7 +401,7 @@ class _Dealer:
 
     def _spent(self) -> list[Card]:
         """The cards of which all copies have been seen."""
-        return [card for card, seen in self.seen.items() if seen >= self.decks]
+        return [card for card, seen in self.seen.items() if seen >= self.copies]
 
     def _makes(self, mistake: Mistake) -> bool:
         """Whether the mistake is made, now; each is made once a hand."""
@@ -574,12 +580,12 @@ class _Dealer:
 
     def _note_mistyped_card(self, place: Place, card: Card) -> None:
         self.wanted.discard(Mistake.TYPED_WRONG)
-        if self._happens(0.5):
-            other = self.chance.choice([c for c in CARDS if c is not card])
+        alike = [c for c in self.kinds if c.rank == card.rank and c is not card]
+        if self._happens(0.5) or not alike:
+            other = self.chance.choice([c for c in self.kinds if c is not card])
             self._note_mistyped({"card": other}, CardDealt, at_once=True, to=place, card=card)
         else:  # the suit only: nobody sees it at once
-            other = self.chance.choice([c for c in CARDS if c.rank == card.rank and c is not card])
-            self._note_mistyped({"card": other}, CardDealt, at_once=False, to=place, card=card)
+            self._note_mistyped({"card": self.chance.choice(alike)}, CardDealt, at_once=False, to=place, card=card)
 
     def _open(self, number: int) -> None:
         """Turn up a card that lies face down."""

@@ -285,6 +285,23 @@ NAMED_RANKS: Final[Words] = {
     "K": pgettext_lazy("rank", "king"),
 }
 
+#: A card that was recorded by its rank only.
+LONE_RANKS: Final[Words] = {
+    "A": pgettext_lazy("card", "Ace"),
+    "2": pgettext_lazy("card", "Two"),
+    "3": pgettext_lazy("card", "Three"),
+    "4": pgettext_lazy("card", "Four"),
+    "5": pgettext_lazy("card", "Five"),
+    "6": pgettext_lazy("card", "Six"),
+    "7": pgettext_lazy("card", "Seven"),
+    "8": pgettext_lazy("card", "Eight"),
+    "9": pgettext_lazy("card", "Nine"),
+    "T": pgettext_lazy("card", "Ten"),
+    "J": pgettext_lazy("card", "Jack"),
+    "Q": pgettext_lazy("card", "Queen"),
+    "K": pgettext_lazy("card", "King"),
+}
+
 RANKS: Final = "A23456789TJQK"
 
 SUITS: Final[Words] = {
@@ -392,9 +409,9 @@ def suit_name(suit: str) -> str:
 
 
 def card_name(rank: str, suit: str) -> str:
-    """A card: ``9 of hearts``; without a suit only the rank."""
+    """A card: ``9 of hearts``; recorded by its rank only, ``Nine``."""
     if not suit:
-        return _("%(rank)s, suit unknown") % {"rank": rank_name(rank)}
+        return _word(LONE_RANKS, rank)
     return _("%(rank)s of %(suit)s") % {"rank": rank_name(rank), "suit": suit_name(suit)}
 
 

@@ -62,9 +62,15 @@ def test_card_face_down() -> None:
     assert "<text" not in drawn
 
 
-def test_card_of_unknown_suit() -> None:
-    drawn = render('{% card "7" %}')
-    assert 'aria-label="7, suit unknown"' in drawn
+@pytest.mark.parametrize(
+    ("card", "name", "shown"), [("7", "Seven", "7"), ("A", "Ace", "A"), ("T", "Ten", "10"), ("10", "Ten", "10")]
+)
+def test_card_recorded_by_its_rank_only(card: str, name: str, shown: str) -> None:
+    drawn = render("{% card one %}", one=card)
+    assert drawn == render("{% card one %}", one=Card.parse(card))
+    assert f'role="img" aria-label="{name}"' in drawn
+    assert drawn.count(f">{shown}</text>") == 1  # in the middle, large
+    assert "card-down" not in drawn
     assert not any(path in drawn for path in SUITS.values())
 
 

@@ -24,6 +24,7 @@ TABLES = {
     "scopes": wording.SCOPES,
     "faces": wording.FACES,
     "ranks": wording.NAMED_RANKS,
+    "lone ranks": wording.LONE_RANKS,
     "suits": wording.SUITS,
     "roles": wording.ROLES,
     "finding titles": {code: words.title for code, words in wording.FINDINGS.items()},
@@ -44,6 +45,7 @@ def test_terms_of_the_floor() -> None:
         assert wording.winner_name("tie") == "เสมอ"
         assert "ขอน" in wording.event_name("shoe_opened")
         assert table_tags.card_name("9h") == "9 โพแดง"
+        assert table_tags.card_name("9") == "เก้า"
 
 
 def test_the_log_in_page(client: Client, db: None) -> None:

@@ -78,7 +78,8 @@ def test_choices_of_the_log(event: str, key: str, words: wording.Words) -> None:
 def test_ranks_and_suits() -> None:
     assert [wording.rank_name(rank) for rank in wording.RANKS] == (["ace", *"23456789", "10", "jack", "queen", "king"])
     assert wording.card_name("9", "h") == "9 of hearts"
-    assert wording.card_name("T", "") == "10, suit unknown"
+    assert [wording.card_name(rank, "") for rank in "A9TJ"] == ["Ace", "Nine", "Ten", "Jack"]
+    assert set(wording.LONE_RANKS) == set(wording.RANKS)
 
 
 def test_an_unknown_code_is_given_back_readable() -> None:

@@ -73,11 +73,12 @@ def result(winner: str, player: int, banker: int) -> str:
     return _("Banker wins %(high)d to %(low)d") % {"high": banker, "low": player}
 
 
-SUIT_SIGNS: Final = {"s": "♠", "h": "♥", "d": "♦", "c": "♣"}
+#: A card recorded by its rank only has no sign.
+SUIT_SIGNS: Final = {"": "", "s": "♠", "h": "♥", "d": "♦", "c": "♣"}
 
 
 def card(value: Card | None) -> str:
-    """`9♥`; a card nobody has seen is called that."""
+    """`9♥`, `9` where the suit was not recorded; a card nobody has seen is called that."""
     if value is None:
         return _("unseen card")
     return f"{'10' if value.rank == 'T' else value.rank}{SUIT_SIGNS[value.suit]}"

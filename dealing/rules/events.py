@@ -39,7 +39,7 @@ MESSAGES: Final[dict[str, str]] = {
     "not-a-time": "{value} is not a time with its offset, to the millisecond, such as 2026-11-28T20:00:01.250+07:00",
     "not-a-table": "{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)",
     "hand-not-wanted": "{event} belongs to the shoe, not to a hand",
-    "card-needed": "a card dealt face up needs its rank and suit",
+    "card-needed": "a card dealt face up has to be named",
     "same-place": "is where the card is already",
     "place-or-extra": "name either a place or extra, not both",
     "entry-amends": "an amendment cannot be amended; amend the entry it corrected again",

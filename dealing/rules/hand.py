@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, WrongPayout, ruled, strongest
 from dealing.rules.bets import INSURANCE_BETS
-from dealing.rules.cards import CARDS, Card
+from dealing.rules.cards import Card, counts_from_json, counts_to_json, is_spent
 from dealing.rules.events import (
     Bet,
     BettingClosed,
@@ -98,9 +98,9 @@ class EventRefused(EventError):
 class HandContext:
     """What the judgement of a hand takes from its shoe; kept beside the hand so that it can be folded again by itself.
 
-    ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each of the 52 cards was
-    seen in the shoe before this hand. ``left``: position of the event that left the hand for the next, or None while it
-    is current.
+    ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each card was seen in the
+    shoe before this hand, by its index. ``left``: position of the event that left the hand for the next, or None while
+    it is current.
     """
 
     __slots__ = ("after_last", "counts", "decks", "hand", "left", "ruleset", "shoe", "table")
@@ -134,7 +134,7 @@ class HandContext:
             "ruleset": self.ruleset.name,
             "decks": self.decks,
             "after_last": self.after_last,
-            "counts": {CARDS[i].text: n for i, n in enumerate(self.counts) if n},
+            "counts": counts_to_json(self.counts),
             "left": self.left,
         }
 
@@ -153,21 +153,13 @@ class HandContext:
         )
 
 
-def counts_from_json(data: Mapping[str, int]) -> list[int]:
-    """Counts by card text -> a list of 52 counts by card index."""
-    counts = [0] * 52
-    for text, count in data.items():
-        counts[Card.parse(text).index] = count
-    return counts
-
-
 # --- the state of a hand in full -------------------------------------------------------------------------------------
 
 
 class _Drawn:
     """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged
     when
-    it was drawn (None: nowhere); ``judged`` whether that is known yet."""
+    it was drawn (None: nowhere); ``judged`` whether that is known yet; ``counted`` as which card it was counted."""
 
     __slots__ = ("card", "counted", "judged", "lawful", "place", "put", "seq", "up")
 
@@ -179,7 +171,7 @@ class _Drawn:
         self.up = up
         self.lawful: Place | None = None
         self.judged = False
-        self.counted = False
+        self.counted: Card | None = None
 
     @property
     def text(self) -> str:
@@ -231,7 +223,10 @@ class _Raised:
         self.upto: int | None = None
 
     def finding(self, ruling: Ruling, corrected: bool) -> Finding:
-        return ruled(self.code, self.seq, self.cards, corrected, ruling, self.case)
+        cards = self.cards
+        if not cards and self.drawn is not None and self.drawn.card is not None:
+            cards = (self.drawn.card.text,)
+        return ruled(self.code, self.seq, cards, corrected, ruling, self.case)
 
 
 class _Laid(NamedTuple):
@@ -412,9 +407,10 @@ class _HandState:
         drawn = next((d for d in here if not d.up), None)
         if drawn is None:
             raise EventRefused("place", "face-up" if here else "empty-place", place=event.place)
-        if drawn.card is not None and drawn.card is not event.card:
-            raise EventRefused("card", "other-card", place=event.place, card=drawn.card.text)
-        drawn.card, drawn.up = event.card, True
+        card = event.card if drawn.card is None else drawn.card.merged(event.card)
+        if card is None:
+            raise EventRefused("card", "other-card", place=event.place, card=drawn.text)
+        drawn.card, drawn.up = card, True
         self._laid = None
         if self.betting == "open":
             self._during_betting(seq, drawn)
@@ -431,15 +427,26 @@ class _HandState:
 
     def _count(self, seq: int, drawn: _Drawn) -> None:
         """Count a drawn card, once. One beyond the hand, face down, is not: it may be the next hand's first card."""
-        if drawn.card is not None and not drawn.counted:
-            drawn.counted = True
-            self._see(seq, drawn.card)
-
-    def _see(self, seq: int, card: Card) -> None:
-        """Count a card of the shoe: no more copies can come than the decks hold."""
+        card, before = drawn.card, drawn.counted
+        if card is None or card is before:
+            return
+        drawn.counted = card
+        if before is None:
+            self._see(seq, card, drawn)
+            return
+        # Counted by its rank, and now its suit is seen.
+        self.counts[before.index] -= 1
         self.counts[card.index] += 1
-        if self.counts[card.index] > self.context.decks:
-            self._raise("card-impossible", seq, cards=(card.text,))
+        found = any(r.drawn is drawn and r.code == "card-impossible" for r in self.raised)
+        if self.counts[card.index] > self.context.decks and not found:
+            self._raise("card-impossible", seq, cards=(card.text,), drawn=drawn)
+
+    def _see(self, seq: int, card: Card, drawn: _Drawn | None = None) -> None:
+        """Count a card of the shoe: no more can come than the decks hold."""
+        spent = is_spent(card, self.counts, self.context.decks)
+        self.counts[card.index] += 1
+        if spent:
+            self._raise("card-impossible", seq, cards=(card.text,), drawn=drawn)
 
     def extra(self, seq: int, event: Extra) -> None:
         extra = _Extra(event.card, event.face == "up", True)
@@ -467,7 +474,9 @@ class _HandState:
                 if hidden is None:
                     hidden = _Extra(event.card, True, False)
                     self.extras.append(hidden)
-                hidden.up, hidden.card = True, event.card or hidden.card
+                if hidden.card is not None and event.card is not None:
+                    hidden.card = hidden.card.merged(event.card) or event.card
+                hidden.up, hidden.card = True, hidden.card or event.card
                 self._raise("extra-card-exposed", seq, cards=cards).extra = hidden
             else:
                 self._raise("exposed-during-draw", seq, cards=cards)
@@ -669,8 +678,6 @@ class _HandState:
         )
 
     def _finding(self, raised: _Raised) -> Finding:
-        if raised.drawn is not None and not raised.cards and raised.drawn.card is not None:
-            raised.cards = (raised.drawn.card.text,)
         return raised.finding(self._ruling(raised), self._corrected(raised))
 
     def _on_felt(self) -> tuple[str, ...]:
@@ -861,8 +868,11 @@ class HandFold:
             if following is None or event.hand != number or event.shoe != shoe:
                 break
             if type(event) is CardDealt:
-                index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
-                if counts[index] >= decks:
+                card: Card = event.card  # type: ignore[assignment]  # a card with a token is known
+                index = card.index
+                if (counts[index] >= decks or counts[card.rank_index] or not card.suit) and is_spent(
+                    card, counts, decks
+                ):
                     break
                 counts[index] += 1
             keep(item)
@@ -899,7 +909,11 @@ class HandFold:
     def _learn(self, clean: _Clean, seq: int, event: Event) -> None:
         """Take the step in full once, and remember where it leads if that is a clean situation again."""
         state = self._replayed(self.context.counts.copy())
-        if type(event) is CardDealt and event.card is not None and state.counts[event.card.index] >= self.context.decks:
+        if (
+            type(event) is CardDealt
+            and event.card is not None
+            and is_spent(event.card, state.counts, state.context.decks)
+        ):
             return  # the shoe holds no such card any more: true of this hand, not of the situation
         try:
             state.step(seq, event)

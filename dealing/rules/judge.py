@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 
 from dealing.rules.audit import Finding, HandAudit, Result, Settlement, ruled, strongest
-from dealing.rules.cards import BURN_COUNTS, CARDS, Card
+from dealing.rules.cards import BURN_COUNTS, Card, counts_from_json, counts_to_json, is_spent, no_counts
 from dealing.rules.events import (
     Amended,
     BurnCard,
@@ -25,7 +25,7 @@ from dealing.rules.events import (
     ShoeClosed,
     ShoeOpened,
 )
-from dealing.rules.hand import LATE, REFUSALS, EventRefused, HandContext, HandFold, counts_from_json
+from dealing.rules.hand import LATE, REFUSALS, EventRefused, HandContext, HandFold
 from dealing.rules.rulesets import Ruleset, get_ruleset
 
 __all__ = [
@@ -95,8 +95,8 @@ class ShoeFold:
         self.number = number
         self.ruleset = ruleset
         self.decks = decks
-        #: How often each of the 52 cards was seen.
-        self.counts = [0] * 52
+        #: How often each card was seen, by its index.
+        self.counts = no_counts()
         self.burn_card: Card | None = None
         self.burned: int | None = None
         #: The number of the newest hand; 0 before the first.
@@ -167,8 +167,9 @@ class ShoeFold:
         self._raised.append(_ShoeFinding(code, [seq], [] if card is None else [card.text]))
 
     def _see(self, seq: int, card: Card) -> None:
+        spent = is_spent(card, self.counts, self.decks)
         self.counts[card.index] += 1
-        if self.counts[card.index] > self.decks:
+        if spent:
             self._raise("card-impossible", seq, card)
 
     def _check_burn(self, seq: int) -> None:
@@ -209,7 +210,7 @@ class ShoeFold:
             "number": self.number,
             "ruleset": self.ruleset.name,
             "decks": self.decks,
-            "counts": {CARDS[i].text: n for i, n in enumerate(self.counts) if n},
+            "counts": counts_to_json(self.counts),
             "burn_card": self.burn_card and self.burn_card.text,
             "burned": self.burned,
             "hand": self.hand,

@@ -81,7 +81,7 @@ def card_name(value: object) -> str:
 
 @register.simple_tag
 def card(value: object = None, size: str = "") -> SafeString:
-    """Draw a card. None: its back. ``9``: a nine of unknown suit. ``size``: small, large, inline or nothing."""
+    """Draw a card. None: its back. ``9``: one recorded by its rank only. ``size``: small, large, inline or nothing."""
     return _card(get_language() or "en", None if value in FACE_DOWN else str(value), size)
 
 
@@ -100,31 +100,54 @@ def _card(language: str, value: str | None, size: str) -> SafeString:
             name,
             _BACK,
         )
-    shown = "10" if rank == "T" else rank
-    if letter:
-        pip = format_html('<path class="card-pip" d="{}"/>', SUITS[letter])
-        corner = format_html('<g transform="translate(4.6 25.5) scale(.56)">{}</g>', pip)
-        big = format_html('<g transform="translate(16.2 28.2) scale(1.15)">{}</g>', pip)
-    else:
-        corner = mark_safe("")
-        big = mark_safe('<circle class="card-unknown-mark" cx="30" cy="42" r="11"/>')
+    return format_html(
+        '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
+        '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>{}</svg>',
+        letter or "lone",
+        sized,
+        name,
+        _suited_face(rank, letter) if letter else _lone_face(rank),
+    )
+
+
+def _suited_face(rank: str, letter: str) -> SafeString:
+    """Rank and suit in two corners, the suit in the middle."""
+    pip = format_html('<path class="card-pip" d="{}"/>', SUITS[letter])
     # Two digits are wide, and J hangs below the line: both in a smaller size, clear of edge and suit.
     size_class, x, y = {"T": (" card-rank-wide", "13", "22.5"), "J": (" card-rank-deep", "11", "20")}.get(
         rank, ("", "11.5", "22.5")
     )
-    index = format_html('<text class="card-rank{}" x="{}" y="{}">{}</text>{}', size_class, x, y, shown, corner)
+    index = format_html(
+        '<text class="card-rank{}" x="{}" y="{}">{}</text><g transform="translate(4.6 25.5) scale(.56)">{}</g>',
+        size_class,
+        x,
+        y,
+        _shown(rank),
+        pip,
+    )
     return format_html(
-        '<svg class="card card-{}{}" viewBox="0 0 60 84" role="img" aria-label="{}">'
-        '<rect class="card-paper" x=".5" y=".5" width="59" height="83" rx="6"/>'
-        '{}{}<g>{}</g><g transform="rotate(180 30 42)">{}</g></svg>',
-        letter or "unknown",
-        sized,
-        name,
+        '{}<g transform="translate(16.2 28.2) scale(1.15)">{}</g><g>{}</g><g transform="rotate(180 30 42)">{}</g>',
         format_html('<path class="card-court" d="{}"/>', _CROWN) if rank in COURT else "",
-        big,
+        pip,
         index,
         index,
     )
+
+
+def _lone_face(rank: str) -> SafeString:
+    """The rank alone, large: its suit was not recorded. Third cards lie crosswise, so 6 and 9 are underlined."""
+    size_class, y = {"T": (" card-rank-lone-wide", "56.5"), "J": ("", "55"), "Q": ("", "57")}.get(rank, ("", "59"))
+    return format_html(
+        '<text class="card-rank card-rank-lone{}" x="29.5" y="{}">{}</text>{}',
+        size_class,
+        y,
+        _shown(rank),
+        mark_safe('<path class="card-pip" d="M18 65h23v4h-23z"/>') if rank in "69" else "",
+    )
+
+
+def _shown(rank: str) -> str:
+    return "10" if rank == "T" else rank
 
 
 def _lattice() -> str:
