@@ -96,6 +96,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "dealing.people_middleware.LoginRedirectMiddleware",
+    "dealing.people_middleware.YearsMiddleware",
 ]
 
 ROOT_URLCONF = "baccarat_audit.urls"

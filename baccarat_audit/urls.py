@@ -5,18 +5,20 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from dealing.people_views import LogIn, set_language
+from dealing.people_views import LogIn, preferences, set_language
 
 from .health import health
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
     path("tables/", include("dealing.roads_urls")),
+    path("tables/", include("dealing.pit.urls")),
     path("tables/", include("dealing.console.urls")),
     path("incidents/", include("incidents.review.urls")),
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("preferences/", preferences, name="preferences"),
     path("language/", set_language, name="set_language"),
     path("admin/", admin.site.urls),
     path("health/", health, name="health"),

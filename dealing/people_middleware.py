@@ -1,4 +1,6 @@
-"""A session that ends under an open page: the whole page goes to the log-in, not only the fragment that asked."""
+"""A session that ends under an open page: the whole page goes to the log-in, not only the fragment that asked. And the
+years in which dates are written for the person who asks.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
+
+from dealing.dates import years_of
 
 if TYPE_CHECKING:
     from django_htmx.middleware import HtmxDetails
@@ -41,3 +45,15 @@ class LoginRedirectMiddleware:
             open_page = None
         page = open_page or resolve_url(settings.LOGIN_REDIRECT_URL)
         return HttpResponseClientRedirect(redirect_to_login(page).headers["Location"])
+
+
+class YearsMiddleware:
+    """Have the dates of the answer written in the years that the person chose (`dealing.dates`)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request."""
+        with years_of(lambda: getattr(request, "user", None)):
+            return self.get_response(request)

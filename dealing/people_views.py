@@ -1,17 +1,27 @@
-"""Logging in and choosing a language."""
+"""Logging in, choosing a language, and everybody's own preferences."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
+from django import forms
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.utils.translation import check_for_language
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import check_for_language, get_language, gettext_lazy, override
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 from django.views.i18n import LANGUAGE_QUERY_PARAMETER
 from django.views.i18n import set_language as django_set_language
 
+from dealing.look import THEME_COOKIE, THEMES, keep_theme
+from dealing.models import StaffMember
 from dealing.people import keep_language, staff_language
 
 
@@ -25,17 +35,21 @@ class LogIn(LoginView):
         response = super().form_valid(form)
         language = staff_language(form.get_user())
         if language and check_for_language(language):
-            response.set_cookie(
-                settings.LANGUAGE_COOKIE_NAME,
-                language,
-                max_age=settings.LANGUAGE_COOKIE_AGE,
-                path=settings.LANGUAGE_COOKIE_PATH,
-                domain=settings.LANGUAGE_COOKIE_DOMAIN,
-                secure=settings.LANGUAGE_COOKIE_SECURE,
-                httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
-                samesite=cast(Any, settings.LANGUAGE_COOKIE_SAMESITE),
-            )
+            _set_language_cookie(response, language)
         return response
+
+
+def _set_language_cookie(response: HttpResponse, language: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        path=settings.LANGUAGE_COOKIE_PATH,
+        domain=settings.LANGUAGE_COOKIE_DOMAIN,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite=cast(Any, settings.LANGUAGE_COOKIE_SAMESITE),
+    )
 
 
 def set_language(request: HttpRequest) -> HttpResponseBase:
@@ -44,4 +58,65 @@ def set_language(request: HttpRequest) -> HttpResponseBase:
     code = request.POST.get(LANGUAGE_QUERY_PARAMETER, "")
     if request.method == "POST" and request.user.is_authenticated and code in dict(settings.LANGUAGES):
         keep_language(request.user, code)
+    return response
+
+
+class PreferencesForm(forms.Form):
+    """What everybody chooses for themselves. `member` None: somebody of no house, for whom nothing can be kept."""
+
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        widget=forms.RadioSelect,
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these.")},
+    )
+    buddhist_years = forms.BooleanField(label=gettext_lazy("Years of the Buddhist era on Thai pages"), required=False)
+    theme = forms.ChoiceField(
+        label=gettext_lazy("Light or dark"),
+        required=False,
+        widget=forms.RadioSelect,
+        choices=[
+            ("", gettext_lazy("As this device has it")),
+            ("light", gettext_lazy("Light")),
+            ("dark", gettext_lazy("Dark")),
+        ],
+        help_text=gettext_lazy("Kept on this device."),
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these.")},
+    )
+
+    def __init__(self, data: Any, request: HttpRequest, member: StaffMember | None) -> None:
+        theme = request.COOKIES.get(THEME_COOKIE, "")
+        super().__init__(
+            data,
+            initial={
+                "language": get_language(),
+                "buddhist_years": member is not None and member.buddhist_years,
+                "theme": theme if theme in THEMES else "",
+            },
+        )
+        # Each in its own language, so that somebody who reads no other finds it.
+        own = {"en": "English", "th": "ไทย"}
+        field = cast(forms.ChoiceField, self.fields["language"])
+        field.choices = [(code, own.get(code, name)) for code, name in settings.LANGUAGES]
+        if member is None:
+            del self.fields["buddhist_years"]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def preferences(request: HttpRequest) -> HttpResponse:
+    """The person's own page: language, years, theme."""
+    member: StaffMember | None = getattr(request.user, "staff_member", None)
+    form = PreferencesForm(request.POST or None, request, member)
+    if request.method != "POST" or not form.is_valid():
+        return render(request, "registration/preferences.html", {"form": form}, status=422 if form.is_bound else 200)
+    language = form.cleaned_data["language"]
+    if member is not None:
+        member.language, member.buddhist_years = language, form.cleaned_data["buddhist_years"]
+        member.save(update_fields=["language", "buddhist_years"])
+    response = HttpResponseRedirect(reverse("preferences"))
+    _set_language_cookie(response, language)
+    keep_theme(request, response, form.cleaned_data["theme"])
+    with override(language):
+        messages.success(request, _("Your preferences are kept."))
     return response

@@ -19,7 +19,7 @@ def test_a_busy_port_is_said_before_anything_else() -> None:
         busy.listen()
         port = busy.getsockname()[1]
         started = subprocess.run(
-            ["make", "run", f"PORT={port}", f"BIN={Path(sys.executable).parent}", "-o", ".venv/.product"],  # noqa: S607
+            ["make", "run", f"PORT={port}", f"BIN={Path(sys.executable).parent}", "-o", ".venv/.product"],
             cwd=settings.BASE_DIR,
             capture_output=True,
             text=True,

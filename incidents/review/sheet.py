@@ -19,7 +19,7 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from dealing import wording
+from dealing import dates, wording
 from dealing.rules.audit import HandAudit
 from dealing.rules.judge import HandContext, HandFold
 from dealing.templatetags.shapes import SUITS
@@ -119,7 +119,7 @@ def sheet(case: Case) -> dict[str, Any]:
 
 
 def _clock(when: Any, zone: Any) -> str:
-    return f"{when.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+    return dates.moment(when.astimezone(zone))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,60 @@
+"""Dates as people read them: one place, so that years are everywhere of the era that the person chose.
+
+Buddhist years (543 more) are written on Thai pages only, with the month in words, so that nobody takes 2569 for a year
+of the other era. Logs, exports and JSON know nothing of this: they are ISO 8601 always.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from django.utils.dateformat import format as format_date
+from django.utils.translation import get_language
+
+#: How much more a year of the Buddhist era is.
+BUDDHIST_ERA: Final = 543
+
+_wanted: ContextVar[Callable[[], bool] | None] = ContextVar("buddhist_years", default=None)
+
+
+@contextmanager
+def years_of(user: Callable[[], Any]) -> Iterator[None]:
+    """Within it, dates are written for the person that `user` gives, who is asked for only where a date is written."""
+    token = _wanted.set(lambda: wants_buddhist_years(user()))
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def wants_buddhist_years(user: Any) -> bool:
+    """Whether the person chose Buddhist years."""
+    member = getattr(user, "staff_member", None)  # a missing one-to-one reads as a missing attribute
+    return bool(member and member.buddhist_years)
+
+
+def buddhist() -> bool:
+    """Whether years are written in the Buddhist era now."""
+    wanted = _wanted.get()
+    return wanted is not None and (get_language() or "").startswith("th") and wanted()
+
+
+def day(date: dt.date) -> str:
+    """`2026-07-12`, or `12 ก.ค. 2569`."""
+    if not buddhist():
+        return f"{date:%Y-%m-%d}"
+    return f"{format_date(date, 'j M')} {date.year + BUDDHIST_ERA}"
+
+
+def moment(at: dt.datetime) -> str:
+    """The day and the time to the second, in the time zone of `at`: `2026-07-12 21:04:05`, `12 ก.ค. 2569 21:04:05`."""
+    return f"{day(at)} {at:%H:%M:%S}"
+
+
+def minute(at: dt.datetime) -> str:
+    """As `moment`, without seconds."""
+    return f"{day(at)} {at:%H:%M}"
