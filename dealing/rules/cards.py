@@ -7,6 +7,7 @@ Compare them with ``is`` or ``==``, use them as keys, index arrays with ``card.i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
 RANKS: Final = "A23456789TJQK"
@@ -94,6 +95,8 @@ RANK_CARDS: Final[tuple[Card, ...]] = tuple(Card(rank, "") for rank in RANKS)
 #: Every card that a log can name, by index.
 ALL_CARDS: Final[tuple[Card, ...]] = CARDS + RANK_CARDS
 
+_NO_RANKS: Final = [0] * len(RANK_CARDS)
+
 
 def _spellings(card: Card) -> set[str]:
     ranks = ["T", "10"] if card.rank == "T" else [card.rank]
@@ -130,8 +133,26 @@ def is_spent(card: Card, counts: Sequence[int], decks: int) -> bool:
     Cards recorded by rank only may be of any suit. A card of which more were seen than there are takes no room from
     these: it was found impossible itself.
     """
-    if card.suit and (counts[card.index] >= decks or not counts[card.rank_index]):
-        return counts[card.index] >= decks
-    first = RANKS.index(card.rank) * len(SUITS)
-    seen = sum(min(count, decks) for count in counts[first : first + len(SUITS)])
-    return seen + counts[card.rank_index] >= len(SUITS) * decks
+    index, rank_index = card.index, card.rank_index
+    bare = counts[rank_index]
+    if index != rank_index and (counts[index] >= decks or not bare):
+        return counts[index] >= decks
+    first = (rank_index - _SUITED) * 4
+    suited, room = counts[first : first + 4], 4 * decks - bare
+    return sum(suited) >= room and sum(min(count, decks) for count in suited) >= room
+
+
+def ask_from(counts: Sequence[int], decks: int) -> Sequence[int]:
+    """Counts by card index below which a card cannot be spent: :func:`is_spent` has to be asked from there on only.
+
+    Once a card was recorded by its rank only, every card depends on the others of its rank: it is :data:`ASK_FOR_ALL`.
+    """
+    return _ask_from(decks) if counts[_SUITED:] == _NO_RANKS else ASK_FOR_ALL
+
+
+ASK_FOR_ALL: Final[Sequence[int]] = no_counts()
+
+
+@cache
+def _ask_from(decks: int) -> Sequence[int]:
+    return [decks] * _SUITED + [0] * len(RANK_CARDS)

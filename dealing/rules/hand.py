@@ -11,12 +11,20 @@ leads out of the clean situations makes the fold take the hand's steps again in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, WrongPayout, ruled, strongest
 from dealing.rules.bets import INSURANCE_BETS
-from dealing.rules.cards import Card, counts_from_json, counts_to_json, is_spent
+from dealing.rules.cards import (
+    ALL_CARDS,
+    ASK_FOR_ALL,
+    Card,
+    ask_from,
+    counts_from_json,
+    counts_to_json,
+    is_spent,
+)
 from dealing.rules.events import (
     Bet,
     BettingClosed,
@@ -158,8 +166,8 @@ class HandContext:
 
 class _Drawn:
     """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged
-    when
-    it was drawn (None: nowhere); ``judged`` whether that is known yet; ``counted`` as which card it was counted."""
+    when it was drawn (None: nowhere); ``judged`` whether that is known yet; ``counted`` as which card it was counted.
+    """
 
     __slots__ = ("card", "counted", "judged", "lawful", "place", "put", "seq", "up")
 
@@ -795,9 +803,27 @@ class HandFold:
     any time. ``memo=False`` takes every step in full, for tests that compare the two.
     """
 
-    __slots__ = ("_bets", "_clean", "_paid", "_state", "context", "counts", "number", "shoe", "spoiled", "trail")
+    __slots__ = (
+        "_ask_from",
+        "_bets",
+        "_clean",
+        "_paid",
+        "_state",
+        "context",
+        "counts",
+        "number",
+        "shoe",
+        "spoiled",
+        "trail",
+    )
 
-    def __init__(self, context: HandContext, memo: bool = True, counts: list[int] | None = None) -> None:
+    def __init__(
+        self,
+        context: HandContext,
+        memo: bool = True,
+        counts: list[int] | None = None,
+        asked_from: Sequence[int] | None = None,
+    ) -> None:
         self.context = context
         self.shoe = context.shoe
         #: The hand's number in its shoe.
@@ -805,6 +831,7 @@ class HandFold:
         #: How often each card was seen in the shoe, this hand included; the shoe's own list where it is given. Empty
         #: once the hand is left.
         self.counts = context.counts.copy() if counts is None else counts
+        self._ask_from = ask_from(self.counts, context.decks) if asked_from is None else asked_from
         #: A line of the hand could not be read: it is not judged.
         self.spoiled = False
         #: The events that were taken.
@@ -861,19 +888,21 @@ class HandFold:
         clean = self._clean
         if clean is None:
             return next(iter(events), None)
-        shoe, number, counts, decks, keep = self.shoe, self.number, self.counts, self.context.decks, self.trail.append
+        shoe, number, counts, keep = self.shoe, self.number, self.counts, self.trail.append
+        enough = self._ask_from
         for item in events:
             event = item[1]
             following = clean.after.get(event.token)
             if following is None or event.hand != number or event.shoe != shoe:
                 break
             if type(event) is CardDealt:
-                card: Card = event.card  # type: ignore[assignment]  # a card with a token is known
-                index = card.index
-                if (counts[index] >= decks or counts[card.rank_index] or not card.suit) and is_spent(
-                    card, counts, decks
-                ):
-                    break
+                index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
+                if counts[index] >= enough[index]:
+                    card, decks = ALL_CARDS[index], self.context.decks
+                    if is_spent(card, counts, decks):
+                        break
+                    if not card.suit:
+                        enough = self._ask_from = ASK_FOR_ALL
                 counts[index] += 1
             keep(item)
             clean = following
@@ -959,6 +988,11 @@ class HandFold:
         return tuple((drawn.seq, drawn.place, due) for drawn, due in cards if drawn.place and drawn.place != due)
 
     @property
+    def asked_from(self) -> Sequence[int]:
+        """What :func:`~dealing.rules.cards.ask_from` says of the counts now."""
+        return self._ask_from if self._state is None else ask_from(self.counts, self.context.decks)
+
+    @property
     def open(self) -> bool:
         """True until the hand is closed or void."""
         if self._state is not None:
@@ -1011,7 +1045,7 @@ class HandFold:
             findings,
             strongest(findings) if findings else None,
             settlement,
-            paid_in_all(self._paid),
+            paid_in_all(self._paid) if self._paid else {},
             insurance_due(ruleset.insurance, layout) if ruleset.insurance else None,
             wrong,
         )

@@ -313,7 +313,8 @@ class TableFold:
             raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
         if number <= shoe.hand:
             raise EventRefused("hand", "hand-behind", hand=number, last=shoe.hand)
-        hand = HandFold(shoe.context(number), self.memo, shoe.counts)
+        asked_from = None if self.hand is None else self.hand.asked_from  # of the hand before, in the same shoe
+        hand = HandFold(shoe.context(number), self.memo, shoe.counts, asked_from)
         if shoe.spoiled:
             hand.spoil()
         hand.step(seq, event)
