@@ -54,14 +54,27 @@ class Lines:
 
 
 def simulated(
-    table: str = "B07", shoes: int = 2, seed: int = 1, hands: int = 12, ruleset: str = "insurance"
+    table: str = "B07",
+    shoes: int = 2,
+    seed: int = 1,
+    hands: int = 12,
+    ruleset: str = "insurance",
+    ranks_only: bool = False,
 ) -> list[Event]:
     """A log with dealers' and log keepers' mistakes; no shoe is closed, and the next is opened all the same."""
     events: list[Event] = []
     start = START
     for shoe in range(1, shoes + 1):
         events += simulate_shoe(
-            table, shoe, ruleset, seed * 1000 + shoe, start, RATES, hands=hands, first_seq=len(events) + 1
+            table,
+            shoe,
+            ruleset,
+            seed * 1000 + shoe,
+            start,
+            RATES,
+            hands=hands,
+            first_seq=len(events) + 1,
+            ranks_only=ranks_only,
         )
         start = events[-1].at + dt.timedelta(minutes=2)
     return events

@@ -5,6 +5,7 @@ and `codes_include` codes that must be among them; lists must match item by item
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,23 @@ def test_case(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ]
     assert not wrong, "\n".join([*wrong, err])
     assert status == want["exit"]
+
+
+CARD = re.compile(r'"(10|[2-9TJQKA])[shdc]"', re.IGNORECASE)
+
+
+@pytest.mark.parametrize("log", CASES, ids=lambda log: log.stem)
+def test_case_with_its_cards_recorded_by_their_rank_only(
+    log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same findings, results and money. (None of the cases has too many of one card.)"""
+    bare = tmp_path / log.name
+    text = log.read_text()
+    bare.write_text(CARD.sub(lambda card: f'"{card[1]}"', text))
+    assert CARD.search(text)
+    status, objects, errors = audit(log, capfd)
+    by_rank = json.loads(CARD.sub(lambda card: f'"{card[1]}"', json.dumps(objects)))
+    assert audit(bare, capfd) == (status, by_rank, errors)
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,12 @@ def lines(table: MakeTable) -> Lines:
 # The same log.
 
 
+@pytest.mark.parametrize("ranks_only", [False, True], ids=["suits", "ranks"])
 @pytest.mark.parametrize("seed", range(4))
-def test_exported_and_imported_again_is_the_same_log(table: MakeTable, seed: int) -> None:
+def test_exported_and_imported_again_is_the_same_log(table: MakeTable, seed: int, ranks_only: bool) -> None:
     table("B07")
-    text = written(simulated(seed=seed, shoes=3))
+    text = written(simulated(seed=seed, shoes=3, ranks_only=ranks_only))
+    assert ('"card": "9"' in text) == ranks_only
     report = store(text)
     assert not report.refusals
     assert report.events == len(text.splitlines())
@@ -71,7 +73,8 @@ def test_exported_and_imported_again_is_the_same_log(table: MakeTable, seed: int
     sound("B07")
 
 
-def test_an_import_leaves_what_recording_leaves(table: MakeTable) -> None:
+@pytest.mark.parametrize("ranks_only", [False, True], ids=["suits", "ranks"])
+def test_an_import_leaves_what_recording_leaves(table: MakeTable, ranks_only: bool) -> None:
     def judged(code: str) -> list[Any]:
         hands = Hand.objects.filter(shoe__table__code=code).order_by("shoe__number", "number")
         shoes = Shoe.objects.filter(table__code=code).order_by("number")
@@ -80,8 +83,8 @@ def test_an_import_leaves_what_recording_leaves(table: MakeTable) -> None:
 
     table("B07")
     table("B08")
-    store(written(simulated("B07", seed=9, hands=6)))
-    for event in simulated("B08", seed=9, hands=6):
+    store(written(simulated("B07", seed=9, hands=6, ranks_only=ranks_only)))
+    for event in simulated("B08", seed=9, hands=6, ranks_only=ranks_only):
         record(event, actor="somchai")
     assert judged("B07") == judged("B08")
 

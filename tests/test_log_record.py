@@ -396,11 +396,12 @@ def audits_of(table: str = "B07") -> list[Any]:
     return [audit for *_, audit in sorted(found, key=lambda item: item[:2])]
 
 
+@pytest.mark.parametrize("ranks_only", [False, True], ids=["suits", "ranks"])
 @pytest.mark.parametrize("seed", range(3))
-def test_live_is_rebuilt_is_folded_whole(table: MakeTable, seed: int) -> None:
+def test_live_is_rebuilt_is_folded_whole(table: MakeTable, seed: int, ranks_only: bool) -> None:
     ruleset = ("insurance", "standard", "commission")[seed % 3]
     table("B07", ruleset=ruleset)
-    events = simulated(seed=seed, ruleset=ruleset, hands=7)
+    events = simulated(seed=seed, ruleset=ruleset, hands=7, ranks_only=ranks_only)
     for event in events:
         record(event, actor="somchai")
     live = everything()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dealing.rules.judge import ShoeAudit, fold_all
+from dealing.rules.judge import ShoeAudit, TableFold, fold_all
 from tests.rules_logs import TABLE, judge, log
 
 NATURAL = "open close P1:9h B1:4s P2:Kd B2:3c"  # Player 9, Banker 7
@@ -701,6 +701,116 @@ def test_a_face_down_card_beyond_the_hand_may_come_again_as_the_next_hands_first
     assert judged.codes == []
     turned_up = judge(f"{opening} P3:6h- up:P3:6h end hand:2 open close P1:6h", prelude=False, hand=2)
     assert turned_up.codes == ["card-impossible"]
+
+
+def one_deck(text: str) -> str:
+    """A shoe of one deck whose burn card leaves the nines alone."""
+    return f"shoe-open:commission:1 burn:5h burned:5 hand:1 open close {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "card"),
+    [
+        # the fifth nine of a deck, in every mixture
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close *P1:9", "9"),
+        ("P1:9h B1:9s P2:9d B2:9 end hand:2 open close *P1:9", "9"),
+        ("P1:9h B1:9s P2:9d B2:9c end hand:2 open close *P1:9", "9"),
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close *P1:9h", "9h"),
+        # the second of one suit, where ranks alone were seen too
+        ("P1:9 B1:9h *P2:9h", "9h"),
+        # face down, when it is opened; as it is better known
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close P1:- *up:P1:9", "9"),
+        ("P1:9h B1:9- P2:2d B2:3c *up:B1:9h", "9h"),
+        # one that would have been counted already says so once
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close *P1:9- up:P1:9h", "9"),
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close *P1:9h- up:P1:9", "9h"),
+        ("P1:9 B1:9 P2:9 B2:9h end hand:2 open close *P1:9- up:P1:9h", "9"),
+        # an extra card
+        ("P1:9 B1:9 P2:9 B2:9 end hand:2 open close P1:2h B1:4s P2:3d B2:Kc *x:9", "9"),
+    ],
+)
+def test_card_impossible_counts_ranks_where_suits_are_missing(text: str, card: str) -> None:
+    judged = judge(one_deck(text), prelude=False, hand=2 if "hand:2" in text else 1)
+    found = judged.finding("card-impossible")
+    assert (found["seq"], found["cards"]) == (judged.marked, [card])
+    assert found["options"] == ["void hand", "replace shoe"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "P1:9 B1:9 P2:9 B2:9 end",
+        "P1:9 B1:9h P2:9 B2:9s end",
+        "P1:9h B1:9s P2:9d B2:9c end hand:2 open close P1:8 B1:7",
+        # a face-down card that is opened is one card, however well it was known before
+        "P1:9- B1:9- P2:9- B2:9- up:P1:9h up:B1:9s up:P2:9d up:B2:9c end",
+        "P1:9h- B1:9s- P2:9d- B2:9c- up:P1:9 up:B1:9 up:P2:9 up:B2:9 end",
+        "P1:9- B1:9 P2:9- B2:9 up:P2:9 up:P1:9h end",
+        "P1:9- up:P1:9h B1:9 P2:9 B2:9 end",
+    ],
+)
+def test_what_a_deck_holds_is_possible(text: str) -> None:
+    judged = judge(one_deck(text), prelude=False)
+    assert "card-impossible" not in [f.code for audit in judged.table.audits for f in audit.findings]
+
+
+def test_with_suits_only_a_rank_is_not_counted() -> None:
+    """The second nine of hearts is impossible; the others, of which there is one each, are not."""
+    judged = judge(one_deck("P1:9h *B1:9h P2:9s B2:9d end hand:2 open close P1:9c"), prelude=False)
+    assert judged.finding("card-impossible")["seq"] == judged.marked
+    assert [f.code for audit in judged.table.audits for f in audit.findings].count("card-impossible") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "dealt"),
+    [
+        ("P1:9- up:P1:9h", "9h"),
+        ("P1:9h- up:P1:9", "9h"),
+        ("P1:9- up:P1:9", "9"),
+        ("P1:- up:P1:9", "9"),
+        ("P1:10- up:P1:Ts", "Ts"),
+    ],
+)
+def test_the_better_known_card_stands(text: str, dealt: str) -> None:
+    judged = judge(f"open {text} close", "commission")
+    assert judged.hand.dealt.places == {"P1": (dealt,)}
+    exposed = judged.hand.findings[-1]
+    assert (exposed.code, exposed.cards) == ("exposed-during-betting", (dealt,))
+
+
+def test_the_finding_of_a_card_that_became_better_known_names_it_so_live_too() -> None:
+    """Audited between the two records: what was answered then must not stick."""
+    events = log("open P1:9- close up:P1:9h")[0]
+    fold = TableFold(TABLE)
+    for seq, event in events:
+        fold.step(seq, event)
+        if fold.hand is not None:
+            fold.hand.audit()
+    assert fold.hand is not None
+    assert [finding.cards for finding in fold.hand.audit().findings] == [("9h",)]
+
+
+def test_the_next_card_that_was_seen_is_the_extra_one() -> None:
+    for hidden, seen in (("9h", "9"), ("9", "9h")):
+        judged = judge(f"{NATURAL} x:{hidden}- seen:drawing:{seen}")
+        assert judged.hand.dealt.extra == ("9h",)
+
+
+@pytest.mark.parametrize(
+    ("card", "burned"), [("A", 1), ("9", 9), ("10", 10), ("T", 10), ("J", 10), ("Q", 10), ("K", 10)]
+)
+def test_the_burn_goes_by_the_rank(card: str, burned: int) -> None:
+    right = judge(f"shoe-open:commission burn:{card} burned:{burned} hand:1 {NATURAL} end", prelude=False)
+    assert right.shoe.findings == ()
+    assert right.shoe.burn_due == burned
+    wrong = judge(f"shoe-open:commission burn:{card} burned:{burned - 1} hand:1 {NATURAL} end", prelude=False)
+    assert [finding.code for finding in wrong.shoe.findings] == ["burn-count-wrong"]
+
+
+def test_a_pair_goes_by_the_rank() -> None:
+    bets = "open bet:1:player_pair=10 bet:1:banker_pair=10 close"
+    assert [line.owed for line in judge(f"{bets} P1:7 B1:K P2:7h B2:Q P3:2 B3:5").hand.settlement] == [110, 0]
+    assert [line.owed for line in judge(f"{bets} P1:T B1:Kh P2:J B2:K P3:3 B3:2").hand.settlement] == [0, 110]
 
 
 def test_a_new_shoe_has_all_its_cards_again() -> None:

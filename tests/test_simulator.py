@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dealing.rules.events import (
     Amended,
+    BurnCard,
     CardDealt,
     CutCard,
     Event,
@@ -129,10 +130,11 @@ def test_a_mistake_gives_its_finding_and_no_other(mistake: Mistake, repairs: flo
         assert codes <= {mistake.value} | BESIDES.get(mistake, set()), f"seed {seed}"
 
 
+@pytest.mark.parametrize("ranks_only", [False, True], ids=["suits", "ranks"])
 @pytest.mark.parametrize("mistake", sorted(RECORDING))
-def test_a_recording_mistake_is_amended_and_gives_nothing(mistake: Mistake) -> None:
+def test_a_recording_mistake_is_amended_and_gives_nothing(mistake: Mistake, ranks_only: bool) -> None:
     for seed in range(6):
-        events = shoe_with(mistake, seed)
+        events = shoe_with(mistake, seed, ranks_only=ranks_only)
         assert any(isinstance(event, Amended) for event in events)
         assert codes_of(events) == []
 
@@ -190,6 +192,34 @@ def test_a_smaller_shoe_and_no_bets() -> None:
     assert not [event for event in events if event.name in ("bet", "paid")]
     shown = Counter(event.card for event in events if isinstance(event, CardDealt))
     assert set(shown.values()) == {1}
+
+
+def test_cards_may_be_recorded_by_their_rank_only() -> None:
+    events = simulate_shoe("B01", 1, "insurance", 4, START, ranks_only=True)
+    cards = [event.card for event in events if isinstance(event, BurnCard | CardDealt | Opened) and event.card]
+    assert {card.suit for card in cards} == {""}
+    assert len(set(cards)) == 13
+    assert max(Counter(cards).values()) <= 32
+    assert codes_of(events) == []
+    assert 65 <= sum(isinstance(audit, HandAudit) for audit in audits_of(events)) <= 95
+
+
+@pytest.mark.parametrize("mistake", [m for m in Mistake if m not in RECORDING | {Mistake.CARD_IMPOSSIBLE}])
+def test_a_mistake_gives_its_finding_by_ranks_too(mistake: Mistake) -> None:
+    for seed in range(3):
+        codes = set(codes_of(shoe_with(mistake, seed, ranks_only=True)))
+        assert mistake.value in codes, f"seed {seed}: {codes}"
+        assert codes <= {mistake.value} | BESIDES.get(mistake, set()), f"seed {seed}"
+
+
+def test_too_many_cards_of_a_rank_are_made_by_ranks() -> None:
+    rates = {Mistake.CARD_IMPOSSIBLE: 1.0}
+    codes = {
+        code
+        for seed in range(5)
+        for code in codes_of(simulate_shoe("B01", 1, "standard", seed, START, rates, decks=1, ranks_only=True, hands=8))
+    }
+    assert codes == {"card-impossible"}
 
 
 def test_mistakes_at_the_start_are_findings_of_the_shoe() -> None:
