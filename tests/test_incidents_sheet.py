@@ -104,6 +104,21 @@ def test_it_says_everything_in_english(client: Client, here: House, people: Peop
         assert bare(expected) in text, expected
 
 
+@pytest.mark.parametrize("language", ["en", "th"])
+def test_cards_recorded_by_their_rank_only(client: Client, table: MakeTable, people: People, language: str) -> None:
+    """On the page and on the sheet: the rank stands there, and no suit."""
+    here = House(table("B07", ruleset="insurance"), people)
+    here.record("open bet:1:player_pair=10 close P1:T B1:4 P2:T B2:K B3:6 P3:5 call:banker end")
+    client.force_login(people("manager"))
+    client.cookies["django_language"] = language
+    page = client.get(f"/incidents/{here.incident().pk}/").content.decode()
+    for name in ("Ten", "King", "Six") if language == "en" else ("สิบ", "คิง", "หก"):
+        assert f'aria-label="{name}"' in page
+    text = said(get(client, here, f"?lang={language}"))
+    for rank in ("10", "4", "K", "6", "5"):
+        assert rank in text
+
+
 def test_it_says_it_in_thai_in_a_thai_font(client: Client, here: House, people: People) -> None:
     client.force_login(people("auditor"))
     pdf = get(client, here, "?lang=th")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -223,6 +224,22 @@ def test_tables_interleaved_are_judged_apart() -> None:
 def test_no_file_however_broken_breaks_the_reader(data: bytes) -> None:
     _, bad = judged(data)
     assert all(line.startswith("line ") for line in bad)
+
+
+def test_a_rank_alone_is_read_and_what_is_no_card_is_still_named() -> None:
+    cards = {"P1": "9", "B1": "4s", "P2": "10", "B2": "1"}
+    log = Log().shoe().add("betting_opened", 1).add("betting_closed", 1)
+    for place, card in cards.items():
+        log.add("card", 1, to=place, card=card)
+    _, bad = judged(log.bytes())
+    assert bad == ["line 9: card: '1' is not a card"]
+    log = Log().shoe().clean_hand(1)
+    text = re.sub(rb'"card": "(.)[shdc]"', rb'"card": "\1"', log.bytes())
+    audits, bad = judged(text)
+    assert text != log.bytes()
+    assert not bad
+    assert (audits["1/1"]["status"], audits["1/1"]["findings"]) == ("closed", [])
+    assert {len(card) for card in audits["1/1"]["dealt"]["P"]} == {1}
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_read() -> None:
