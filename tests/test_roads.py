@@ -254,7 +254,7 @@ def test_unchanged_costs_nothing(monitor: Client, dealt: Table) -> None:
     assert (response.status_code, response.content) == (204, b"")
     assert response.headers["Cache-Control"] == "no-store"
     # The session, the user, the roles, and the table's head.
-    assert len(queries) == 4, [query["sql"] for query in queries]
+    assert len(queries) == 3, [query["sql"] for query in queries]
 
 
 def test_the_page_asks_for_what_came_after_it(monitor: Client, dealt: Table, lines: Lines) -> None:
@@ -332,7 +332,7 @@ def test_a_full_display_is_three_queries_more_than_nothing(monitor: Client, deal
     with CaptureQueriesContext(connection) as queries:
         assert live(monitor, 0).status_code == 200
     # As for nothing, and the shoe with its hands.
-    assert len(queries) == 6, [query["sql"] for query in queries]
+    assert len(queries) == 5, [query["sql"] for query in queries]
 
 
 # Beside other pages.
