@@ -253,7 +253,7 @@ def test_unchanged_costs_nothing(monitor: Client, dealt: Table) -> None:
         response = live(monitor, dealt.last_seq)
     assert (response.status_code, response.content) == (204, b"")
     assert response.headers["Cache-Control"] == "no-store"
-    # The session, the user, the roles, and the table's head.
+    # The session, the user with the roles, and the head of the table.
     assert len(queries) == 3, [query["sql"] for query in queries]
 
 
