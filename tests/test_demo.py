@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import json
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from dealing.models import Hand, Shoe, Table, TableEvent, Venue
+from dealing.models import BetLimit, DealerShift, Hand, Shoe, Table, TableEvent, Venue
 from dealing.people import can_decide, can_record, can_supervise
 from dealing.rules.findings import CATALOGUE
+from dealing.shifts import overlapping, shift_at
 from incidents.management.commands import demo
 from incidents.models import Decision, Incident, IncidentFinding
 from incidents.services import do_decide_incident
@@ -42,13 +44,26 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_whole_demo(db: None) -> None:
     first = run()
 
-    # Three tables, one of each ruleset; one in the middle of a hand, one between hands, one without a shoe.
+    # One table of each ruleset, one of ranks alone; one in the middle of a hand, two between hands, one without a shoe.
     assert {table.ruleset for table in Table.objects.all()} == {"insurance", "standard", "commission"}
     playing = Hand.objects.get(status=Hand.Status.OPEN, shoe__status=Shoe.Status.OPEN)
     assert playing.shoe.table.code == "B01"
     assert 0 < len(playing.audit["dealt"]["P"]) + len(playing.audit["dealt"]["B"]) < 4
     assert playing.audit["findings"] == []
-    assert {shoe.table.code for shoe in Shoe.objects.filter(status=Shoe.Status.OPEN)} == {"B01", "B02"}
+    assert {shoe.table.code for shoe in Shoe.objects.filter(status=Shoe.Status.OPEN)} == {"B01", "B02", "B04"}
+
+    # B04 takes ranks alone, B02 has limits. The dealers take turns: one deals wherever there is a shoe, none twice at
+    # a time, and one turn nobody wrote down.
+    assert [table.code for table in Table.objects.filter(ranks_only=True)] == ["B04"]
+    cards = TableEvent.objects.filter(table__code="B04", name="card").values_list("payload", flat=True)
+    assert cards
+    assert all(len(json.loads(line).get("card", "9")) == 1 for line in cards)
+    assert BetLimit.objects.filter(table__code="B02").count() == 2
+    assert {shift.table.code for shift in DealerShift.objects.filter(ended_at=None)} == {"B01", "B02", "B04"}
+    assert not any(overlapping(shift).exists() for shift in DealerShift.objects.all())
+    unknown = [hand for hand in Hand.objects.all() if shift_at(hand.shoe.table, hand.started_at) is None]
+    assert {hand.shoe.number for hand in unknown} == {1}
+    assert {hand.shoe.table.code for hand in unknown} == {"B02"}
 
     # Every kind of finding; some incidents open, others decided or closed by a rule.
     assert set(IncidentFinding.objects.values_list("code", flat=True)) == set(CATALOGUE)

@@ -648,11 +648,13 @@ def test_the_pit_shows_what_waits_at_each_table(as_: Any, full: list[House]) -> 
         page = client.get("/tables/")
     assert sum("incidents_incident" in query["sql"] for query in queries) == 1
     body = page.content.decode()
-    assert re.findall(r'href="/incidents/\?table=(B\d+)"', body) == ["B07", "B08"], "nothing waits at B09"
+    found = re.findall(r'href="/incidents/\?table=(B\d+)"', body)
+    assert sorted(found) == ["B07", "B08"], "nothing waits at B09"
     assert "2 incidents wait" in text(page)
     full[1].decide("correct", reason="so", hand=1)
     full[0].decide("correct", hand=1)
     assert "1 incident waits" in text(client.get("/tables/"))
     with CaptureQueriesContext(connection) as queries:
         client.get(QUEUE + "?q=nothing-like-it&table=B09")
-    assert not any("GROUP BY" in query["sql"] for query in queries), "asked only where it is shown"
+    by_table = 'LEFT OUTER JOIN "incidents_incidentfinding"'
+    assert not any(by_table in query["sql"] for query in queries), "asked only where it is shown"

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from dealing.pit import dealer_views
+from dealing.pit import dealer_views, views
 
 app_name = "pit"
 
 urlpatterns = [
+    path("live/", views.live, name="live"),
     path("<slug:code>/dealer/", dealer_views.dealer, name="dealer"),
     path("<slug:code>/shifts/", dealer_views.shifts, name="shifts"),
     path("<slug:code>/shifts/new/", dealer_views.shift, name="new_shift"),

@@ -1,4 +1,4 @@
-"""`manage.py demo`: a house with people, three tables and a few nights of shoes, to look at and to play with.
+"""`manage.py demo`: a house with people, dealers, four tables and a few nights of shoes, to look at and play with.
 
 It lives beside the incidents because it has some of them decided, and `dealing` knows nothing of incidents.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from decimal import Decimal
+from itertools import cycle, groupby, islice
 from typing import Any, Final, NamedTuple
 
 from django.conf import settings
@@ -19,7 +20,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from dealing.log import record_many
-from dealing.models import StaffMember, Table, Venue
+from dealing.models import BetLimit, Dealer, DealerShift, StaffMember, Table, Venue
+from dealing.models import Shoe as ShoeRow
 from dealing.people import AUDITOR, MANAGER, RECORDER, SUPERVISOR, ensure_groups
 from dealing.rules.events import CardDealt, Event
 from dealing.rules.rulesets import get_ruleset
@@ -44,8 +46,8 @@ class Person(NamedTuple):
 
 
 PEOPLE: Final = (
-    Person("nok", "Nok", "Srisuk", RECORDER, "nok-writes-it-down", "th", "go on with the hand at table B01"),
-    Person("anan", "Anan", "Chaiyo", SUPERVISOR, "anan-walks-the-pit", "en", "open a shoe at B03, amend at B01"),
+    Person("nok", "Nok", "Srisuk", RECORDER, "nok-writes-it-down", "th", "go on at B01; B04 takes ranks alone"),
+    Person("anan", "Anan", "Chaiyo", SUPERVISOR, "anan-walks-the-pit", "en", "open a shoe at B03, put shifts right"),
     Person("malee", "Malee", "Wong", MANAGER, "malee-decides-it", "en", "decide the open incidents"),
     Person("wichai", "Wichai", "Thongdee", MANAGER, "wichai-decides-too", "th", "decide what Malee may not (B03)"),
     Person("prasert", "Prasert", "Boonmee", AUDITOR, "prasert-only-reads", "en", "read everything, change nothing"),
@@ -67,13 +69,19 @@ class Shoe(NamedTuple):
 
 
 class Pit(NamedTuple):
-    """A table of the demo house, the person who keeps its log, and its shoes in order."""
+    """A table of the demo house, the person who keeps its log, its shoes in order, and the dealers who take turns.
+
+    `ranks_only`: nobody records suits or bets there. `limits`: least and most by bet.
+    """
 
     code: str
     name: str
     ruleset: str
     recorder: str
     shoes: Sequence[Shoe]
+    dealers: Sequence[str]
+    ranks_only: bool = False
+    limits: Mapping[str, tuple[int, int]] = {}
 
 
 PITS: Final = (
@@ -118,6 +126,7 @@ PITS: Final = (
                 repairs=0.0,
             ),
         ),
+        ("D01", "D02", "D03"),
     ),
     Pit(
         "B02",
@@ -153,6 +162,8 @@ PITS: Final = (
                 repairs=0.0,
             ),
         ),
+        ("D04", "D05", "D06"),
+        limits={"": (100, 20_000), "tie": (100, 2_000)},
     ),
     Pit(
         "B03",
@@ -185,18 +196,40 @@ PITS: Final = (
                 repairs=0.0,
             ),
         ),
+        ("D07", "D08", "D09"),
     ),
+    Pit("B04", "Riverside 4", "standard", "nok", (Shoe(None, {}, hands=9),), ("D10", "D11"), ranks_only=True),
 )
 
 #: In the newest shoe of B03 Malee stood in at the log for these hands: she may not decide on them.
 STAND_IN: Final = ("B03", range(28, 31), "malee")
+#: The dealers; the last two deal at no table yet.
+DEALERS: Final = {
+    "D01": "Lek",
+    "D02": "Dao",
+    "D03": "Ploy",
+    "D04": "Somsak",
+    "D05": "Fah",
+    "D06": "Chai",
+    "D07": "Mali",
+    "D08": "Ton",
+    "D09": "Pim",
+    "D10": "Arthit",
+    "D11": "Nan",
+    "D12": "Bua",
+    "D13": "Wit",
+}
+#: How long a dealer stays at a table.
+TURN: Final = dt.timedelta(minutes=20)
+#: A turn that nobody wrote down: table, shoe, and which turn of the shoe.
+FORGOTTEN: Final = ("B02", 1, 1)
 #: Seconds from the last event of a shoe dealt "just now" to now.
-JUST_NOW: Final = {"B01": 20, "B02": 75, "B03": 1500}
+JUST_NOW: Final = {"B01": 20, "B02": 75, "B03": 1500, "B04": 10}
 
 
 class Command(BaseCommand):
     help = (
-        "Fill an empty database with a demo house: people, three tables, shoes with mistakes, incidents. "
+        "Fill an empty database with a demo house: people, dealers, four tables, shoes with mistakes, incidents. "
         "Once it is there nothing is changed; the log-ins are printed each time."
     )
 
@@ -258,12 +291,18 @@ def make_demo() -> set[str]:
     there = set(User.objects.values_list("username", flat=True))
     venue = Venue.objects.create(code=VENUE, name="Riverside Club", time_zone="Asia/Bangkok", day_starts=6)
     users = {person.name: _make_person(person, venue) for person in PEOPLE}
+    dealers = {code: Dealer.objects.create(venue=venue, code=code, name=name) for code, name in DEALERS.items()}
     now = timezone.now().astimezone(venue.zone)
     for pit in PITS:
-        table = Table.objects.create(code=pit.code, name=pit.name, venue=venue, ruleset=pit.ruleset)
+        table = Table.objects.create(
+            code=pit.code, name=pit.name, venue=venue, ruleset=pit.ruleset, ranks_only=pit.ranks_only
+        )
+        for bet, (least, most) in pit.limits.items():
+            BetLimit.objects.create(table=table, bet=bet, minimum=Decimal(least), maximum=Decimal(most))
         for number, shoe in enumerate(pit.shoes, 1):
             table.refresh_from_db()
             _record(pit, _deal(pit, number, shoe, table.last_seq + 1, now))
+        _take_turns(pit, table, [dealers[code] for code in pit.dealers])
     _decide_older(users["malee"], before=now - dt.timedelta(hours=8))
     return set(users) - there
 
@@ -285,7 +324,7 @@ def _make_person(person: Person, venue: Venue) -> User:
 
 def _deal(pit: Pit, number: int, shoe: Shoe, first_seq: int, now: dt.datetime) -> list[Event]:
     """The log of a shoe, placed in time."""
-    mistakes = [shoe.mistakes.get(hand) for hand in range(1, max(shoe.mistakes) + 1)]
+    mistakes = [shoe.mistakes.get(hand) for hand in range(1, max(shoe.mistakes, default=0) + 1)]
 
     def dealt(start: dt.datetime) -> list[Event]:
         events = simulate_shoe(
@@ -300,6 +339,8 @@ def _deal(pit: Pit, number: int, shoe: Shoe, first_seq: int, now: dt.datetime) -
             first_seq=first_seq,
             by=pit.recorder.upper(),
             repairs=shoe.repairs,
+            bets=not pit.ranks_only,
+            ranks_only=pit.ranks_only,
         )
         return events if shoe.cards is None else _cut_short(events, shoe.cards)
 
@@ -330,6 +371,24 @@ def _record(pit: Pit, events: Iterable[Event]) -> None:
 
     for actor, group in groupby(events, key=keeper):
         record_many(group, actor=actor)
+
+
+def _take_turns(pit: Pit, table: Table, dealers: Sequence[Dealer]) -> None:
+    """Write down who dealt when: the dealers in turn, as long as there was a shoe; who deals now has not ended."""
+    shifts = []
+    for shoe in ShoeRow.objects.filter(table=table).order_by("number"):
+        over = shoe.closed_at or timezone.now()
+        turns = max(1, -(-(over - shoe.opened_at) // TURN))
+        for turn, dealer in enumerate(islice(cycle(dealers), turns)):
+            if (pit.code, shoe.number, turn) == FORGOTTEN:
+                continue
+            last = turn == turns - 1
+            began = shoe.opened_at + turn * TURN
+            ended = (shoe.closed_at if last else began + TURN) if shoe.closed_at or not last else None
+            shifts.append(
+                DealerShift(table=table, dealer=dealer, started_at=began, ended_at=ended, recorded_by=pit.recorder)
+            )
+    DealerShift.objects.bulk_create(shifts)
 
 
 def _decide_older(user: User, before: dt.datetime) -> None:
