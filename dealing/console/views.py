@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.middleware.csrf import get_token
@@ -21,18 +22,20 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from dealing import log
-from dealing.console import words
+from dealing.console import ahead, arrival, composite, words
 from dealing.console.asks import Ask, ask
-from dealing.console.forms import FORMS, EventForm
-from dealing.console.state import State, incident_page, laid_out, load, read_rows, timeline
+from dealing.console.forms import FORMS, CardField, EventForm
+from dealing.console.state import State, incident_page, laid_out, load, read_card, read_rows, timeline
 from dealing.messages import explain, reason
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
-from dealing.rules.events import Amended, Event, EventError, format_time
+from dealing.rules.events import Amended, Called, Event, EventError, format_time
 from dealing.rules.judge import HandContext, HandFold, effective
 
 #: Fields of a form that are about the page and not about the event.
-OF_THE_PAGE: Final = frozenset({"csrfmiddlewaretoken", "key", "seq", "shoe", "hand", "down"})
+OF_THE_PAGE: Final = frozenset(
+    {"csrfmiddlewaretoken", "key", "seq", "shoe", "hand", "down", "device", "user", "ago", "follow", "undo"}
+)
 
 #: The sheet that lists everything that can go wrong, and those that ask about one entry.
 WRONG_SHEET: Final = "wrong"
@@ -78,9 +81,12 @@ class Answer:
     ask: Ask | None = None
     error: str = ""
     kept: bool = False
-    #: The idempotency key under which the kept event was to be recorded: it is the same press.
+    #: The idempotency key under which what stands in the form was to be recorded: it is the same press.
     key: str = ""
     status: int = 200
+    #: What was typed into the pay sheet, and what is wrong with it, by field.
+    pay_values: dict[str, str] = field(default_factory=dict)
+    pay_errors: dict[str, str] = field(default_factory=dict)
 
 
 # Tables.
@@ -162,9 +168,14 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
             answer.entry = _entry(data)
         else:
             answer.sheet = Sheet(name, FORMS[name](initial={key: data[key] for key in data}))
-    elif name == "amended":
+    elif name == Amended.name:
         answer.kept = True
         answer.sheet = _amend_sheet(table, data)
+    elif name == composite.PAID_ALL:
+        answer.kept = True
+        answer.pay_values = composite.pay_values(data)
+    if not answer.kept:
+        answer.key = ""
     sheet = data.get("sheet", "")
     if sheet == WRONG_SHEET:
         answer.sheet = Sheet(WRONG_SHEET)
@@ -194,6 +205,8 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
     for name in state.forms_here if state.can_record else ():
         forms[name] = answer.form if answer.form and answer.form.event == name else FORMS[name]()
         forms[name].prepare(state)
+        if name == "bet":  # the same form may lie in a sheet over it
+            forms[name].auto_id = f"here-{name}-%s"
     context = {
         "state": state,
         "table": table,
@@ -207,11 +220,48 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
         "address": reverse("console:table", args=(table.code,)),
         "record_address": reverse("console:record", args=(table.code,)),
     }
-    template = "console/console.html" if getattr(request, "htmx", False) else "console/table.html"
+    context |= ahead.beside(state) | {"roads_version": _roads_version(table, state)}
+    if getattr(request, "htmx", False):
+        template = "console/console.html"
+    else:
+        template = "console/table.html"
+        context |= {"tableau": ahead.address(), "roads_shoe": state.shoe or table.shoes.order_by("-number").first()}
     response = render(request, template, context, status=answer.status)
     patch_vary_headers(response, ["HX-Request"])
     response.headers["Cache-Control"] = "no-store"
+    if answer.status >= 400:
+        response.headers["X-Refused"] = quote(_why(answer)[:600])
     return response
+
+
+def _roads_version(table: Table, state: State) -> str:
+    """Another text whenever the roads beside the console may look otherwise: a hand ended, or was amended or voided."""
+    if not state.shoe:
+        return f"{state.last_shoe}."
+    over = (state.hand.number - state.hand_open) if state.hand else 0
+    with connection.cursor() as cursor:
+        cursor.execute(_ROADS, [table.pk, state.shoe.number])
+        changed = cursor.fetchone()[0]
+    return f"{state.shoe.number}.{over}.{changed or 0}"
+
+
+_ROADS: Final = (
+    "SELECT MAX(seq) FROM dealing_tableevent WHERE table_id = %s AND shoe_number = %s AND name IN ('amended', 'voided')"
+)
+
+
+def _why(answer: Answer) -> str:
+    """Why nothing was recorded, in one text."""
+    forms = [answer.form, answer.sheet.form if answer.sheet else None]
+    told = [
+        answer.error,
+        answer.ask.text if answer.ask else "",
+        *answer.entry.errors.values(),
+        *answer.pay_errors.values(),
+    ]
+    told += [answer.sheet.why_error] if answer.sheet else []
+    told += [str(error) for form in forms if form for errors in form.errors.values() for error in errors]
+    return " ".join(dict.fromkeys(filter(None, told)))
 
 
 def _wrong_groups(state: State) -> list[dict[str, Any]]:
@@ -293,47 +343,87 @@ def _amend_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
 
 @require_POST
 def record(request: HttpRequest, code: str) -> HttpResponseBase:
-    """Record one event: `event` and its fields, `key` (idempotency), `seq` (the head that the page has seen).
+    """Record one press: `event` and its fields, `key` (idempotency), `seq` (the head that the page has seen).
 
-    Answers with the console as it is then: 200, 422 with the message at its field, 409 when somebody else wrote first.
+    A device adds which it is (`device`), whose entry it is (`user`) and how long ago it was tapped (`ago`, ms).
+
+    Answers with the console as it is then: 200, 422 with the message at its field, 409 when what somebody else recorded
+    is in the way. For the device: `X-Recorded` is the key that the log holds now, `X-Refused` why it holds none
+    (percent-encoded), `X-Change` the address where the entry stands filled in; 401 where another person or nobody is
+    logged in.
     """
+    device = arrival.device_of(request.POST)
     if not request.user.is_authenticated:
-        return _logged_out(request, code)
+        return HttpResponse(status=401) if device else _logged_out(request, code)
+    if device and request.POST.get("user", request.user.get_username()) != request.user.get_username():
+        return HttpResponse(status=401, headers={"X-User": quote(request.user.get_username())})
     if not can_record(request.user):
         if not can_read(request.user):
             raise PermissionDenied(_("Your account has no role here yet. Ask a manager to give you one."))
-        raise PermissionDenied(_("Only people who record hands may do this."))
+        refusal = _("Only people who record hands may do this.")
+        if not device:
+            raise PermissionDenied(refusal)
+        return _console(request, _table(request, code), Answer(error=refusal, status=403))
     table = _table(request, code)
-    data = _told(request.POST.dict())
-    expected = _number(data.get("seq"))
+    data = _told(request.POST.dict(), table)
+    response = _recorded(request, table, data, device)
+    key = data.get("key", "").replace("\0", "")
+    if response.status_code < 400 and key:
+        response.headers["X-Recorded"] = quote(key)
+    elif response.status_code >= 400 and _can_change(data):
+        response.headers["X-Change"] = _page_with(request, code)
+    return response
+
+
+def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: str) -> HttpResponseBase:
     form = FORMS[data["event"]](data=data) if data.get("event") in FORMS else None
+    member, key = _member(request), data.get("key", "")
+    seen = _number(data.get("seq"))
+    # A press that is in the log already went on then, or did not.
+    several = data.get("event") == Amended.name or _goes_on(data)
+    known = several and bool(key) and table.events.filter(key=key.replace("\0", "")).exists()
     try:
         if form is not None:
             _may(request, form)
-            if not form.is_valid():
+            if not _valid(form, table):
                 return _refused(request, table, data, form, None)
             asked = ask(table, form, data)
             if asked:
                 return _asked(request, table, data, form, asked)
-            line = _line(table, data, form)
+            lines = [_line(table, data, form)]
         elif data.get("event") == Amended.name:
-            form, line = _amendment(request, table, data)
-            if not can_supervise(request.user) and line["seq"] == table.last_seq:
-                expected = table.last_seq  # what may be taken back only while it is the newest
+            form, lines = _amendment(request, table, data, known)
+            if not can_supervise(request.user) and lines[0]["seq"] == table.last_seq:
+                seen = table.last_seq  # what may be taken back only while it is the newest
+        elif data.get("event") == composite.PAID_ALL:
+            pays = composite.read_pays(data, _common(table, data))
+            if pays.errors:
+                return _refused_pays(request, table, data, pays.errors)
+            lines = pays.lines
         else:
             raise EventError("event", "unknown-event", value=repr(data.get("event", ""))[:40])
-        member = _member(request)
         if member:
-            line["by"] = member.code
-        if data.get("key"):
-            line["key"] = data["key"]
-        done = log.record(line, actor=request.user.get_username(), expected_seq=expected)
-    except log.Conflict as conflict:
-        return _overtaken(request, table, data, conflict)
+            lines = [line | {"by": member.code} for line in lines]
+
+        def compose() -> list[dict[str, object]]:
+            going_on = not known and _goes_on(data)
+            return composite.keyed(composite.follow_on(load(table), lines) if going_on else lines, key)
+
+        done = arrival.record(
+            compose,
+            table=table,
+            actor=request.user.get_username(),
+            seen=seen,
+            device=device,
+            ago=arrival.waited(data) if device else log.AT_ONCE,
+        )[-1]
+    except log.Conflict:
+        return _overtaken(request, table, data)
     except NotAllowed as refusal:
-        answer = Answer(error=str(refusal), status=403)
-        return _console(request, table, answer)
+        return _console(request, table, Answer(error=str(refusal), status=403))
     except EventError as error:
+        if data.get("event") == composite.PAID_ALL:
+            return _refused_pays(request, table, data, {"": explain(error)})
         return _refused(request, table, data, form, error)
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
@@ -345,6 +435,19 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
     return shown
 
 
+def _goes_on(data: Mapping[str, str]) -> bool:
+    """Whether the press asks to go on to the next hand where nothing is left to do in this one."""
+    return data.get("event") == composite.PAID_ALL or (data.get("event") == Called.name and bool(data.get("follow")))
+
+
+def _can_change(data: Mapping[str, str]) -> bool:
+    """Whether there is a form in which the entry could stand again."""
+    event = data.get("event", "")
+    if event == Amended.name:
+        return "withdraw" not in data
+    return event == composite.PAID_ALL or event in FORMS
+
+
 class NotAllowed(Exception):  # an answer to a person, not an error
     """The person may record, but not this."""
 
@@ -354,12 +457,22 @@ def _may(request: HttpRequest, form: EventForm) -> None:
         raise NotAllowed(_("Only a supervisor or a manager may do this."))
 
 
+def _valid(form: EventForm, table: Table) -> bool:
+    """Whether the fields hold what a line can say. Only a table that records ranks alone takes a card without suit."""
+    if form.is_valid() and not table.ranks_only:
+        for name, field in form.fields.items():
+            card = read_card(form.cleaned_data.get(name, "")) if isinstance(field, CardField) else None
+            if card is not None and not card.suit:
+                form.add_error(name, _("the suit is missing"))
+    return not form.errors
+
+
 def _number(text: object) -> int | None:
     digits = str(text or "")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
 
 
-def _told(data: dict[str, str]) -> dict[str, str]:
+def _told(data: dict[str, str], table: Table) -> dict[str, str]:
     """What was sent, with the entry line's shorthand written out.
 
     A call key names the winner and, where the call is right, the totals; the key of a row of the pay sheet its seat and
@@ -372,6 +485,8 @@ def _told(data: dict[str, str]) -> dict[str, str]:
     if data.get("pay"):
         seat, _space, bet = data["pay"].partition(" ")
         return data | {"event": "paid", "seat": seat, "bet": bet, "amount": data.get(f"pay-{seat}-{bet}", "")}
+    if table.ranks_only and data.get("card_rank") and not data.get("card_suit"):
+        data = data | {"card": data["card_rank"], "card_rank": ""}
     if data.get("event") != "card" or "down" not in data:
         return data
     parts = data.get("card", "").split()
@@ -388,9 +503,11 @@ def _told(data: dict[str, str]) -> dict[str, str]:
     # A rank that was typed and a suit that was tapped make a card too.
     if data.get("card_suit") and not data.get("card_rank"):
         data, card = data | {"card_rank": card}, ""
+    typed = data.get("card", "")
     if data.get("card_suit"):
         card = f"{data.get('card_rank', '')}{data['card_suit']}"
-    data = data | {"card": card, "to": to, "typed": data.get("card", "")}
+        typed = card if data.get("card_rank") else typed
+    data = data | {"card": card, "to": to, "typed": typed}
     if to.startswith("open-"):
         data = data | {"event": "opened", "place": to.removeprefix("open-")}
         for name in ("to", "face"):
@@ -401,48 +518,68 @@ def _told(data: dict[str, str]) -> dict[str, str]:
 def _line(table: Table, data: Mapping[str, str], form: EventForm) -> dict[str, object]:
     """The log line that a form stands for."""
     keys = form.keys()
-    line: dict[str, object] = {"event": form.event, "table": table.code}
-    shoe = _number(data.get("shoe"))
-    if shoe is not None:
-        line["shoe"] = shoe
-    hand = _number(data.get("hand"))
-    if hand and form.of_hand(keys):
-        line["hand"] = hand
+    line = _common(table, data) | {"event": form.event}
+    if not form.of_hand(keys):
+        line.pop("hand", None)
     return line | keys
 
 
+def _common(table: Table, data: Mapping[str, str]) -> dict[str, object]:
+    """Which table, shoe and hand the page was about."""
+    line: dict[str, object] = {"table": table.code}
+    shoe, hand = _number(data.get("shoe")), _number(data.get("hand"))
+    if shoe is not None:
+        line["shoe"] = shoe
+    if hand:
+        line["hand"] = hand
+    return line
+
+
 def _amendment(
-    request: HttpRequest, table: Table, data: Mapping[str, str]
-) -> tuple[EventForm | None, dict[str, object]]:
-    """The line that puts a typing mistake right, and the form of the entry it is about."""
-    row = _row(table, data.get("entry", ""))
+    request: HttpRequest, table: Table, data: Mapping[str, str], known: bool
+) -> tuple[EventForm | None, list[dict[str, object]]]:
+    """The lines that put a typing mistake right, and the form of the entry they are about.
+
+    `entry` is the entry's position; `entry_key` its key, where the device did not know the position yet. `undo` takes
+    back all that the entry's press recorded. `known`: it is in the log, and this is the same press once more.
+    """
+    row = _row(table, data.get("entry", "")) or _row_of_key(table, data.get("entry_key", ""))
     if row is None or row.name not in FORMS:
         raise EventError("seq", "not-a-number", low=1, high=table.last_seq)
-    if (
-        not can_supervise(request.user)
-        and _closed(table, row)
-        and not (data.get("withdraw") and _own(request, table, row))
-    ):
+    rows = composite.pressed_with(table, row) if data.get("withdraw") and data.get("undo") else [row]
+    mine = known or can_supervise(request.user) or (bool(data.get("withdraw")) and _own(request, table, row))
+    if not mine and _closed(table, row):
         raise NotAllowed(_("This hand is closed: only a supervisor or a manager may amend it."))
-    line: dict[str, object] = {"event": Amended.name, "table": table.code, "shoe": row.shoe_number, "seq": row.seq}
+    if data.get("withdraw"):
+        return None, [_amending(one) | {"reason": data.get("why", "")} for one in rows]
+    form = FORMS[row.name](data=data)
+    form.fields.pop("shoe", None)
+    _may(request, form)
+    _valid(form, table)
+    told = row.parse()
+    entry = {"event": row.name, "at": format_time(told.at), "table": table.code, "shoe": row.shoe_number}
+    if row.hand_number is not None:
+        entry["hand"] = row.hand_number
+    entry |= form.keys()
+    if told.by:
+        entry["by"] = told.by
+    return form, [_amending(row) | {"entry": entry, "reason": data.get("why", "")}]
+
+
+def _amending(row: TableEvent) -> dict[str, object]:
+    line: dict[str, object] = {"event": Amended.name, "table": row.table.code, "shoe": row.shoe_number, "seq": row.seq}
     if row.hand_number is not None:
         line["hand"] = row.hand_number
-    form: EventForm | None = None
-    if not data.get("withdraw"):
-        form = FORMS[row.name](data=data)
-        form.fields.pop("shoe", None)
-        _may(request, form)
-        form.is_valid()
-        told = row.parse()
-        entry = {"event": row.name, "at": format_time(told.at), "table": table.code, "shoe": row.shoe_number}
-        if row.hand_number is not None:
-            entry["hand"] = row.hand_number
-        entry |= form.keys()
-        if told.by:
-            entry["by"] = told.by
-        line["entry"] = entry
-    line["reason"] = data.get("why", "")
-    return form, line
+    return line
+
+
+def _row_of_key(table: Table, key: str) -> TableEvent | None:
+    """The newest row that the press of this key recorded."""
+    key = key.replace("\0", "")
+    if not key:
+        return None
+    keys = [composite.part_key(key, n) for n in range(1, 20)]
+    return table.events.filter(key__in=keys).order_by("-seq").first()
 
 
 def _own(request: HttpRequest, table: Table, row: TableEvent) -> bool:
@@ -469,7 +606,7 @@ def _refused(
     request: HttpRequest, table: Table, data: Mapping[str, str], form: EventForm | None, error: EventError | None
 ) -> HttpResponse:
     """Nothing was recorded: say why at the field, with what was typed kept."""
-    answer = Answer(status=422)
+    answer = Answer(status=422, key="" if error and error.code == "key-stored" else data.get("key", ""))
     name = data.get("event", "")
     sheet = data.get("sheet", "")
     if name == Amended.name:
@@ -504,9 +641,7 @@ def _refused(
     return _console(request, table, answer)
 
 
-def _asked(
-    request: HttpRequest, table: Table, data: Mapping[str, str], form: EventForm, asked: Ask
-) -> HttpResponse:
+def _asked(request: HttpRequest, table: Table, data: Mapping[str, str], form: EventForm, asked: Ask) -> HttpResponse:
     """Nothing was recorded yet: a second press is to say that it is meant."""
     if not asked.at:
         return _console(request, table, Answer(status=422, ask=asked))
@@ -522,18 +657,30 @@ def _entry_field(error: EventError) -> str:
     return _ENTRY_FIELDS.get(error.key, "card")
 
 
-def _overtaken(request: HttpRequest, table: Table, data: Mapping[str, str], conflict: log.Conflict) -> HttpResponse:
-    """Somebody else recorded at this table: show what, and keep what was typed."""
-    seen = _number(data.get("seq")) or 0
-    newer = list(table.events.filter(seq__gt=seen).order_by("seq")[:3])
-    told = "; ".join(_("%(who)s: %(what)s") % {"who": row.by or row.actor, "what": _told_by(row)} for row in newer)
-    answer = Answer(status=409)
+def _refused_pays(request: HttpRequest, table: Table, data: Mapping[str, str], errors: dict[str, str]) -> HttpResponse:
+    """Nothing was paid: say why beside each amount, with all that was typed kept."""
+    values = composite.pay_values(data)
+    answer = Answer(status=422, pay_values=values, pay_errors=errors, error=errors.get("", ""))
+    return _console(request, table, answer)
+
+
+def _overtaken(request: HttpRequest, table: Table, data: Mapping[str, str]) -> HttpResponse:
+    """Somebody else recorded at this table: show what, and keep what was typed. The place due now is proposed."""
+    seen, device = _number(data.get("seq")) or 0, arrival.device_of(data)
+    newer = table.events.filter(seq__gt=seen).order_by("seq")
+    if device:
+        newer = newer.exclude(key__startswith=f"{device}.")
+    told = "; ".join(_("%(who)s: %(what)s") % {"who": row.by or row.actor, "what": _told_by(row)} for row in newer[:3])
+    answer = Answer(status=409, key=data.get("key", ""))
     answer.error = _("Someone else recorded at this table (%(told)s). Look at the table and press again.") % {
         "told": told
     }
     name = data.get("event", "")
     if name in ENTRY_EVENTS and not data.get("sheet"):
         answer.entry = _entry({**data, "card": data.get("typed", data.get("card", ""))})
+        answer.entry.place = ""
+    elif name == composite.PAID_ALL:
+        answer.pay_values = composite.pay_values(data)
     elif name in FORMS and FORMS[name].base_fields:
         answer.sheet = Sheet(name, FORMS[name](initial=dict(data)))
     return _console(request, table, answer)
@@ -548,8 +695,7 @@ def _told_by(row: TableEvent) -> str:
 
 def _logged_out(request: HttpRequest, code: str) -> HttpResponse:
     """The session is over: to the log-in page, and from there back to the console with what was typed."""
-    kept = {name: value for name, value in request.POST.items() if value and (name not in OF_THE_PAGE or name == "key")}
-    page = reverse("console:table", args=(code,)) + (f"?{urlencode(kept)}" if kept else "")
+    page = _page_with(request, code)
     messages.warning(
         request, _("You were logged out, so this was not recorded. Log in: what you entered is waiting for you.")
     )
@@ -557,6 +703,60 @@ def _logged_out(request: HttpRequest, code: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         return HttpResponseClientRedirect(answer.headers["Location"])
     return answer
+
+
+def _page_with(request: HttpRequest, code: str) -> str:
+    """The address of the console with what was sent filled in, and its key: pressed there, it is the same press."""
+    kept = {name: value for name, value in request.POST.items() if value and (name not in OF_THE_PAGE or name == "key")}
+    return reverse("console:table", args=(code,)) + (f"?{urlencode(kept)}" if kept else "")
+
+
+# Kept up to date.
+
+
+@require_safe
+def head(request: HttpRequest, code: str) -> HttpResponseBase:
+    """204 while the table's log is at `seq`, else the console as it is now. Asked every moment by every open page."""
+    if not can_read(request.user):
+        return HttpResponse(status=401 if not request.user.is_authenticated else 403)
+    member = _member(request)
+    with connection.cursor() as cursor:
+        cursor.execute(_HEAD, [code, None if member is None else member.venue_id])
+        found = cursor.fetchone()
+    if found is None:
+        raise Http404
+    if request.GET.get("seq") == str(found[0]):
+        return HttpResponse(status=204, headers={"Cache-Control": "no-store"})
+    return _console(request, _table(request, code), Answer())
+
+
+_HEAD: Final = "SELECT last_seq FROM dealing_table WHERE code = %s AND venue_id = COALESCE(%s, venue_id)"
+
+
+@require_safe
+@reader_required
+def roads(request: HttpRequest, code: str) -> HttpResponse:
+    """The roads beside the console: of the shoe that is open, else of the last one."""
+    table = _table(request, code)
+    shoe = table.shoes.order_by("-number").first()
+    response = render(request, "console/roads.html", {"table": table, "roads_shoe": shoe})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+def tableau(request: HttpRequest, name: str) -> HttpResponse:
+    """The drawing rules as data, for good: another rule would have another address."""
+    if name != ahead.name():
+        raise Http404
+    data = ahead.tableau()
+    zipped = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(data.zipped if zipped else data.plain, content_type="application/json")
+    if zipped:
+        response.headers["Content-Encoding"] = "gzip"
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    patch_vary_headers(response, ["Accept-Encoding"])
+    return response
 
 
 # What has been.

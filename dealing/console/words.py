@@ -26,11 +26,12 @@ class Said(NamedTuple):
 def due(layout: Layout, place: str | None) -> Said:
     """What the next card is, or why there is none, for the cards so far as the rules lay them."""
     if layout.drawn < 4:
-        return Said(_next_card(place or layout.due or ""), "DEAL-1", place or "")
+        return Said(next_card(place or layout.due or ""), "DEAL-1", place or "")
     return Said(_reason(layout), layout.rule, layout.due or "")
 
 
-def _next_card(place: str) -> str:
+def next_card(place: str) -> str:
+    """Which card is next, by its place."""
     return {
         "P1": _("Player’s first card is next"),
         "B1": _("Banker’s first card is next"),

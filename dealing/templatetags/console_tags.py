@@ -11,11 +11,12 @@ from django.template import Context
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
+from dealing.console.composite import PAID_ALL
 from dealing.console.state import Entry, Line, PlaceKey, State, fresh_key
 from dealing.console.words import Said
 from dealing.rules.cards import RANKS, SUITS
@@ -32,13 +33,18 @@ ENTRY_LINE = frozenset({"card", "burn_card"})
 
 
 @lru_cache(maxsize=256)
-def _keys(language: str, rank: str, face_down: bool) -> SafeString:
+def _keys(language: str, rank: str, face_down: bool, ranks_only: bool) -> SafeString:
+    key = (
+        '<button class="key" name="card_rank" value="{0}" id="rank-{0}" aria-label="{1}">{3}</button>'
+        if ranks_only
+        else '<label class="key"><input type="radio" name="card_rank" value="{0}" aria-label="{1}"{2}>{3}</label>'
+    )
     ranks = [
         format_html(
-            '<label class="key"><input type="radio" name="card_rank" value="{}" aria-label="{}"{}>{}</label>',
+            key,
             one,
             wording.rank_name(one),
-            " checked" if one == rank else "",
+            mark_safe(" checked") if one == rank else "",
             "10" if one == "T" else one,
         )
         for one in RANKS
@@ -51,7 +57,7 @@ def _keys(language: str, rank: str, face_down: bool) -> SafeString:
             suit(letter),
             wording.suit_name(letter),
         )
-        for letter in SUITS
+        for letter in ("" if ranks_only else SUITS)
     ]
     down = format_html(
         '<button class="key key-down" name="face" value="down" id="face-down"><span>{}</span></button>', _("Face down")
@@ -60,9 +66,12 @@ def _keys(language: str, rank: str, face_down: bool) -> SafeString:
 
 
 @register.simple_tag
-def keys(rank: str = "", face_down: bool = False) -> SafeString:
-    """The rank and suit keys; the same on every page of one language, so they are made once."""
-    return _keys(_language(), rank, face_down)
+def keys(rank: str = "", face_down: bool = False, ranks_only: bool = False) -> SafeString:
+    """The rank and suit keys; the same on every page of one language, so they are made once.
+
+    `ranks_only`: there are no suits, and a rank key records at once.
+    """
+    return _keys(_language(), rank, face_down, ranks_only)
 
 
 @lru_cache(maxsize=64)
@@ -153,14 +162,28 @@ def place_keys(keys: Sequence[PlaceKey], chosen: str) -> SafeString:
     return _places(_language(), tuple(keys), chosen)
 
 
-def _fields(event: str, entry: object, places: Sequence[PlaceKey], down: str) -> SafeString:
-    shown = {"event": event, "entry": entry, "places": places, "down": down}
+@lru_cache(maxsize=512)
+def _call_key(language: str, side: str, totals: tuple[int, int] | None, follows: bool, last: bool) -> SafeString:
+    player, banker = totals or (0, 0)
+    shown = {"side": side, "right": totals is not None, "player": player, "banker": banker}
+    return render_to_string("console/call_key.html", {**shown, "follows": follows, "last": last})
+
+
+@register.simple_tag
+def call_key(side: str, state: State, follows: bool, last: bool) -> SafeString:
+    """The key of one result. The right one says the totals, and what else its press does."""
+    totals = (state.result.player, state.result.banker) if state.result and side == state.winner else None
+    return _call_key(_language(), side, totals, follows, last)
+
+
+def _fields(event: str, entry: object, places: Sequence[PlaceKey], down: str, ranks_only: bool) -> SafeString:
+    shown = {"event": event, "entry": entry, "places": places, "down": down, "ranks_only": ranks_only}
     return render_to_string("console/entry_fields.html", shown)
 
 
 @lru_cache(maxsize=256)
-def _empty_fields(language: str, event: str, places: tuple[PlaceKey, ...], down: str) -> SafeString:
-    return _fields(event, None, places, down)
+def _empty_fields(language: str, event: str, places: tuple[PlaceKey, ...], down: str, ranks_only: bool) -> SafeString:
+    return _fields(event, None, places, down, ranks_only)
 
 
 @register.simple_tag
@@ -168,8 +191,8 @@ def entry_fields(event: str, entry: Any, state: State) -> SafeString:
     """What is typed and pressed to record a card; with what was typed before, where that could not be recorded."""
     places, down = (tuple(state.places), state.down) if event == "card" else ((), "")
     if entry.typed or entry.place or entry.rank or entry.errors:
-        return _fields(event, entry, places, down)
-    return _empty_fields(_language(), event, places, down)
+        return _fields(event, entry, places, down, state.table.ranks_only)
+    return _empty_fields(_language(), event, places, down, state.table.ranks_only)
 
 
 @register.filter
@@ -180,12 +203,12 @@ def cited(finding: Any, ruleset: Ruleset) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def _sends(address: str) -> SafeString:
-    return format_html('method="post" action="{0}" hx-post="{0}"', address)
+    return format_html('method="post" action="{0}" data-records', address)
 
 
 @register.simple_tag(takes_context=True)
 def sends(context: Context) -> SafeString:
-    """The attributes of a form that records: by htmx where it runs, as a plain form where it does not."""
+    """The attributes of a form that records: by the device's queue where it runs, as a plain form where it does not."""
     return _sends(context["record_address"])
 
 
@@ -196,8 +219,7 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
     hand: int | str = state.hand.number if state.hand else ""
     if event in BEGINS and not state.hand_open:
         hand = state.next_hand
-    answer = context.get("answer")
-    carried = answer.key if answer and answer.kept and (sheet or (event in ENTRY_LINE and not answer.sheet)) else ""
+    carried = _carried(context.get("answer"), event, sheet)
     shoe = format_html('<input type="hidden" name="shoe" value="{}">', state.shoe.number) if state.shoe else ""
     return format_html(
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="event" value="{}">'
@@ -211,3 +233,16 @@ def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
         hand,
         format_html('<input type="hidden" name="sheet" value="{}">', sheet) if sheet else "",
     )
+
+
+def _carried(answer: Any, event: str, sheet: str) -> str:
+    """The key of a press that recorded nothing, for the form in which it stands again: it is the same press."""
+    if not answer or not answer.key:
+        return ""
+    here = (
+        bool(sheet)
+        or (event in ENTRY_LINE and not answer.sheet)
+        or (answer.form is not None and answer.form.event == event)
+        or (event == PAID_ALL and bool(answer.pay_values))
+    )
+    return str(answer.key) if here else ""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dealing.models import Table, TableEvent
+from dealing.models import TableEvent
 from tests.conftest import PASSWORD, MakeTable, People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,11 +74,11 @@ def test_a_shoe_a_clean_hand_a_misplaced_fifth_card_and_a_typing_mistake(console
         tap(console, rank, suit, 6 + n)
     expect(console.locator("#due")).to_contain_text("Player wins 9 to 7")
     expect(console.locator("#due")).to_contain_text("Natural 9 for Player: no third card")
+    # The right call closes the hand and opens betting on the next.
+    expect(console.locator(".call-right")).to_contain_text("and next hand")
     console.locator(".call-right").click()
-    recorded(console, 10)
-    press(console, "Close hand 1", 11)
+    recorded(console, 12)
     # The fifth card on the wrong place, and moved where it belongs.
-    press(console, "Open betting · hand 2", 12)
     press(console, "Close betting", 13)
     for n, (rank, suit) in enumerate((("9", "h"), ("4", "s"), ("3", "d"), ("A", "c"))):
         tap(console, rank, suit, 14 + n)
@@ -175,31 +175,20 @@ def test_a_double_click_records_once(console: Page) -> None:
     assert [line["event"] for line in lines()] == ["shoe_opened"]
 
 
-def test_without_a_connection_nothing_is_lost(console: Page) -> None:
-    press(console, "Open the shoe", 1)
-    console.route("**/record/", lambda route: route.abort())
-    console.fill("#entry-card", "5h")
-    console.press("#entry-card", "Enter")
-    expect(console.locator("#toasts")).to_contain_text("No answer from the server")
-    expect(console.locator("#entry-card")).to_have_value("5h")
-    console.unroute("**/record/")
-    console.press("#entry-card", "Enter")
-    recorded(console, 2)
-
-
-def test_an_ended_session_comes_back_with_the_card(console: Page) -> None:
+def test_an_ended_session_keeps_the_card_and_sends_it_after_the_log_in(console: Page) -> None:
     press(console, "Open the shoe", 1)
     console.context.clear_cookies(name="sessionid")
     console.fill("#entry-card", "5h")
     console.press("#entry-card", "Enter")
-    expect(console.get_by_text("You were logged out")).to_be_visible()
+    expect(console.locator("#unsent")).to_contain_text("You are logged out")
+    expect(console.locator("#unsent")).to_contain_text("not sent: 1")
+    console.locator("#unsent").get_by_role("link", name="Log in").click()
     console.fill("[name=username]", "sam")
     console.fill("[name=password]", PASSWORD)
     console.press("[name=password]", "Enter")
-    expect(console.locator("#entry-card")).to_have_value("5h")
-    assert Table.objects.get().last_seq == 1
-    console.press("#entry-card", "Enter")
     recorded(console, 2)
+    assert lines()[-1]["card"] == "5h"
+    expect(console.locator("#unsent")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)], ids=["phone", "tablet"])

@@ -1,28 +1,91 @@
-// The table console: keeps what is typed while an answer is on its way, the keyboard, and the sheet.
-// Everything on the page works without this file; with it, no card waits for the one before.
+// The table console: shows the server's answers without losing what is being entered, the keyboard, and the sheet.
+// Everything on the page works without this file.
 (function () {
   "use strict";
 
   let touch = window.matchMedia("(pointer: coarse)").matches; // how the page was used last
-  let sent = null; // the entry line is on its way: what it said
-  let draft = null; // what was entered meanwhile: { rank, text, press }
+  let pressed = null; // what the first press of a double one was on
 
   const console_ = () => document.getElementById("console");
   const entry = () => document.getElementById("entry");
   const field = () => document.getElementById("entry-card");
+  const sheetOf = (node) => node.querySelector("dialog[data-modal]");
+  const seen = (node) => node.offsetParent !== null;
 
-  function entered() {
-    const rank = entry() && entry().querySelector("[name=card_rank]:checked");
-    return { rank: rank ? rank.value : "", text: field() ? field().value : "" };
+  // ---- an answer is shown ----
+
+  // `keep`: the answer was not asked for here, so an open sheet stays, with all that is filled into it.
+  function show(html, keep) {
+    const next = new DOMParser().parseFromString(html, "text/html").getElementById("console");
+    const now = console_();
+    if (!next || !now) return false;
+    const sheet = keep && !sheetOf(next) ? sheetOf(now) : null;
+    const kept = enteredIn(now, sheet);
+    const dock = now.querySelector(".console-dock");
+    const scrolled = dock ? dock.scrollTop : 0;
+    for (const name of now.getAttributeNames()) if (name.startsWith("data-") && !next.hasAttribute(name)) now.removeAttribute(name);
+    for (const name of next.getAttributeNames()) now.setAttribute(name, next.getAttribute(name));
+    for (const child of [...now.children]) if (child !== sheet) child.remove();
+    now.prepend(...next.children);
+    if (window.htmx) window.htmx.process(now);
+    restore(now, kept);
+    if (scrolled && now.querySelector(".console-dock")) now.querySelector(".console-dock").scrollTop = scrolled;
+    document.dispatchEvent(new CustomEvent("console:shown"));
+    ready();
+    return true;
   }
 
-  function enter(what) {
-    if (field()) field().value = what.text;
-    if (entry()) entry().querySelectorAll("[name=card_rank]").forEach((key) => { key.checked = key.value === what.rank; });
+  // What a person has changed since the page came, where the focus is and which lines are unfolded.
+  function enteredIn(now, sheet) {
+    const inputs = [...now.querySelectorAll("[data-touched]")].filter((input) => !sheet || !sheet.contains(input));
+    const active = document.activeElement;
+    const inside = now.contains(active) && !(sheet && sheet.contains(active));
+    return {
+      values: inputs.map((input) => ({ path: pathOf(input), value: input.value, checked: input.checked })),
+      focus: inside && pathOf(active),
+      at: inside && active.matches("input:not([type=radio], [type=checkbox]), textarea") ? [active.selectionStart, active.selectionEnd] : null,
+      open: [...now.querySelectorAll("details[id][open]")].map((node) => node.id),
+    };
   }
+
+  function pathOf(node) {
+    if (node.id) return `#${CSS.escape(node.id)}`;
+    const event = node.form && node.form.querySelector(":scope > [name=event]");
+    if (!event || !node.name) return "";
+    const value = node.matches("[type=radio], button") ? `[value="${CSS.escape(node.value)}"]` : "";
+    return `form:has(> [name=event][value="${event.value}"]) [name="${CSS.escape(node.name)}"]${value}`;
+  }
+
+  function restore(now, kept) {
+    const find = (path) => (path ? now.querySelector(path) : null);
+    for (const { path, value, checked } of kept.values) {
+      const input = find(path);
+      if (!input) continue;
+      if (input.type === "radio" || input.type === "checkbox") input.checked = checked;
+      else input.value = value;
+      input.dataset.touched = "";
+    }
+    for (const id of kept.open) {
+      const details = document.getElementById(id);
+      if (details) details.open = true;
+    }
+    const focus = find(kept.focus);
+    if (!focus || !seen(focus)) return;
+    focus.focus({ preventScroll: true });
+    if (kept.at && focus.setSelectionRange) focus.setSelectionRange(...kept.at);
+  }
+
+  function untouch(form) {
+    form.querySelectorAll("[data-touched]").forEach((input) => { delete input.dataset.touched; });
+  }
+
+  document.addEventListener("input", (event) => { if (event.target.closest("#console [data-records]")) event.target.dataset.touched = ""; });
+  document.addEventListener("change", (event) => { if (event.target.closest("#console [data-records]")) event.target.dataset.touched = ""; });
+
+  // ---- what comes next ----
 
   function openSheet() {
-    const sheet = document.querySelector("dialog[data-modal]");
+    const sheet = document.querySelector("#console dialog[data-modal]");
     if (!sheet || sheet.dataset.shown || !sheet.showModal) return;
     sheet.dataset.shown = "1";
     sheet.removeAttribute("open");
@@ -32,18 +95,18 @@
   }
 
   function focusNext() {
-    if (document.querySelector("dialog[data-modal]")) return;
+    if (document.querySelector("dialog:modal")) return;
     const active = document.activeElement;
-    if (active && active !== document.body && document.contains(active)) return;
+    if (active && active !== document.body && document.contains(active) && (seen(active) || !console_().contains(active))) return;
     // A field opens the keyboard of a phone: there the keys are on the page.
-    const next = document.querySelector("#console [data-focus]");
+    const next = [...document.querySelectorAll("#console [data-focus]")].find(seen);
     if (next && (!touch || next.tagName !== "INPUT")) next.focus({ preventScroll: true });
   }
 
   function say() {
-    const words = document.querySelector("#console [role=alert], #console [data-say]");
+    const words = document.querySelector("#console [role=alert]") || [...document.querySelectorAll("#console [data-say]")].find(seen);
     const said = document.getElementById("said");
-    if (words && said) said.textContent = words.textContent.trim();
+    if (words && said && said.textContent !== words.textContent.trim()) said.textContent = words.textContent.trim();
   }
 
   function ready() {
@@ -52,52 +115,77 @@
     say();
   }
 
-  // ---- one card after the other: nothing typed or tapped while the answer is on its way gets lost ----
+  window.tableConsole = { show, ready };
 
-  document.addEventListener("submit", function (event) {
-    if (!sent || !event.target.matches("[data-entry]")) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    const by = event.submitter;
-    draft = { ...entered(), press: by && by.name ? { name: by.name, value: by.value } : {} };
+  // ---- entries: the queue sends them, this page shows what came of it ----
+
+  // The second press of a double one is meant for what the first was on, and not for what has come into its place.
+  document.addEventListener("click", function (event) {
+    const button = event.target.closest("#console button, #console a, #console label");
+    const name = button && `${button.id}|${button.name}|${button.value}|${button.textContent}`;
+    if (button && event.detail > 1 && pressed !== name) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    if (event.detail <= 1) pressed = name;
   }, true);
 
-  document.addEventListener("htmx:beforeRequest", function (event) {
-    if (!event.target.matches("[data-entry]")) return;
-    sent = entered();
-    draft = null;
-    enter({ rank: "", text: "" });
+  document.addEventListener("queue:added", function (event) {
+    const { form } = event.detail;
+    untouch(form);
+    if (!form.matches("[data-entry]")) return;
+    form.reset();
+    if (field()) { field().value = ""; field().removeAttribute("aria-invalid"); }
+    form.querySelectorAll("[name=card_rank]").forEach((key) => { key.checked = false; });
+    form.querySelectorAll(".field-error").forEach((error) => error.remove());
+    form.querySelectorAll(".field-wrong").forEach((wrong) => wrong.classList.remove("field-wrong"));
+    form.querySelector("[name=key]").value = window.deviceQueue.fresh();
   });
 
-  document.addEventListener("htmx:beforeSwap", function (event) {
-    const status = event.detail.xhr.status;
-    // A refusal comes as the console with the message in it: show it like any other answer.
-    if ([409, 422].includes(status) || (status === 403 && event.detail.serverResponse.includes('id="console"'))) {
-      event.detail.shouldSwap = true;
-      event.detail.isError = false;
-    }
-    const now = sent && entered();
-    if (now && !draft && (now.rank || now.text)) draft = now;
+  document.addEventListener("queue:answer", function (event) {
+    const { html, entry: sent } = event.detail;
+    const sheet = sheetOf(console_());
+    // The sheet that was sent is done; one opened since stays.
+    const other = sheet && !sheet.querySelector(`[name=key][value="${CSS.escape(plain(sent.fields.key))}"]`);
+    show(html, Boolean(other));
   });
 
-  document.addEventListener("htmx:afterRequest", function (event) {
-    // No answer came, or none to show: what was entered stands again.
-    if (sent && event.detail.requestConfig && document.contains(event.detail.requestConfig.elt)) {
-      if (event.detail.requestConfig.elt === entry()) enter(sent);
-      sent = draft = null;
-    }
+  document.addEventListener("queue:refused", function (event) {
+    const { html, entry: sent } = event.detail;
+    const sheet = sheetOf(console_());
+    const busy = sheet ? !sheet.querySelector(`[name=key][value="${CSS.escape(plain(sent.fields.key))}"]`) : console_().querySelector("[data-touched]");
+    if (!busy && show(html, false)) event.preventDefault();
   });
 
-  function goOn() {
-    const kept = sent && draft;
-    const form = entry();
-    sent = draft = null;
-    if (!kept || !form || console_().dataset.status !== "200") return;
-    enter(kept);
-    if (!kept.press) return;
-    const button = kept.press.name && form.querySelector(`button[name="${kept.press.name}"][value="${kept.press.value}"]`);
-    form.requestSubmit(button || undefined);
+  // The form itself knows its key without the device's name, until it was given a new one.
+  function plain(key) {
+    const bare = key.slice(window.deviceQueue.device.length + 1);
+    return document.querySelector(`#console [name=key][value="${CSS.escape(key)}"]`) ? key : bare;
   }
+
+  document.addEventListener("queue:changed", function (event) {
+    // What could not be sent at once stands in the strip: its sheet is not to be sent a second time.
+    const { failed } = event.detail;
+    const sheet = failed && sheetOf(console_());
+    if (sheet && sheet.querySelector(`[name=key][value="${CSS.escape(plain(failed.fields.key))}"]`)) sheet.remove();
+  });
+
+  document.addEventListener("queue:change", function (event) {
+    const { address } = event.detail;
+    fetch(address, { headers: { "HX-Request": "true" }, credentials: "same-origin" })
+      .then((response) => (response.ok ? response.text() : Promise.reject(response)))
+      .then((html) => show(html, false))
+      .catch(() => document.dispatchEvent(new CustomEvent("page:say", { detail: "offline" })));
+  });
+
+  // Sheets come from the server; what is shown of them goes the same way as every answer.
+  document.addEventListener("htmx:beforeSwap", function (event) {
+    if (event.detail.target !== console_() || !event.detail.xhr.responseText.includes('id="console"')) return;
+    event.detail.shouldSwap = false;
+    event.detail.isError = false;
+    show(event.detail.xhr.responseText, false);
+  });
 
   // ---- sheets ----
 
@@ -105,23 +193,36 @@
     const sheet = event.target.closest && event.target.closest("dialog[data-modal]");
     if (!sheet) return;
     event.preventDefault();
-    sheet.querySelector("[data-close]").click();
+    close(sheet);
   }, true);
+
+  // Closing needs no server: what is under the sheet is there.
+  function close(sheet) {
+    sheet.remove();
+    if (location.search) history.replaceState(null, "", location.pathname);
+    document.dispatchEvent(new CustomEvent("console:shown", { detail: { same: true } }));
+    focusNext();
+  }
 
   document.addEventListener("click", function (event) {
     const sheet = event.target.closest("dialog[data-modal]");
-    if (sheet && event.target === sheet) {
+    if (sheet && (event.target === sheet || event.target.closest("[data-close]"))) {
+      event.preventDefault();
       event.stopImmediatePropagation();
-      sheet.querySelector("[data-close]").click();
+      close(sheet);
       return;
     }
     const step = event.target.closest("[data-step]");
     if (step) {
       const input = step.parentElement.querySelector("input");
       input.value = Math.max(0, (parseInt(input.value, 10) || 0) + Number(step.dataset.step));
+      input.dataset.touched = "";
     }
     const fills = event.target.closest("[data-fills]");
-    if (fills) document.getElementById(fills.dataset.fills).value = fills.textContent.trim();
+    if (fills) {
+      document.getElementById(fills.dataset.fills).value = fills.textContent.trim();
+      document.getElementById(fills.dataset.fills).dataset.touched = "";
+    }
   }, true);
 
   // The keys of a card in a sheet and the field beside them say the same.
@@ -140,10 +241,10 @@
   // ---- keyboard: a letter or digit anywhere on the page begins the next card ----
 
   document.addEventListener("keydown", function (event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[data-modal]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog:modal")) return;
     if (event.target.closest("input:not([type=radio]), textarea, select")) return;
     const input = field();
-    if (!input || input.offsetParent === null || !/^[0-9a-z/]$/i.test(event.key)) return;
+    if (!input || !seen(input) || !/^[0-9a-z/]$/i.test(event.key)) return;
     if (event.key === "/") event.preventDefault();
     input.focus();
   });
@@ -152,8 +253,4 @@
   document.addEventListener("keydown", () => { touch = false; }, true);
 
   document.addEventListener("DOMContentLoaded", ready);
-  document.addEventListener("htmx:afterSettle", function () {
-    ready();
-    goOn();
-  });
 })();

@@ -5,7 +5,8 @@
   const root = document.documentElement;
 
   function say(key) {
-    const text = document.querySelector(`[data-said="${key}"]`);
+    // Where entries are kept on the device, only what needs the server has to wait for it.
+    const text = document.querySelector(`[data-said="${key}-here"]`) || document.querySelector(`[data-said="${key}"]`);
     const box = document.getElementById("toasts");
     if (!text || !box) return;
     const toast = document.getElementById("toast").content.cloneNode(true);
@@ -30,7 +31,8 @@
       return;
     }
     // A second press while the first is on its way must not send the form twice. htmx has its own guard (hx-sync).
-    if (form.method === "post" && !form.closest("[hx-post], [hx-put], [hx-patch], [hx-delete]")) {
+    // The console's forms go through the device's queue, which has a key for each press.
+    if (form.method === "post" && !form.closest("[data-records], [hx-post], [hx-put], [hx-patch], [hx-delete]")) {
       if (form.dataset.sent) event.preventDefault();
       form.dataset.sent = "1";
     }
@@ -65,6 +67,7 @@
     });
   });
 
+  document.addEventListener("page:say", (event) => say(event.detail));
   document.addEventListener("htmx:sendError", () => say("offline"));
   document.addEventListener("htmx:timeout", () => say("offline"));
   document.addEventListener("htmx:responseError", function (event) {
