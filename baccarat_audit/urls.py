@@ -14,6 +14,7 @@ urlpatterns = [
     path("tables/", include("dealing.roads_urls")),
     path("tables/", include("dealing.pit.urls")),
     path("tables/", include("dealing.console.urls")),
+    path("dealers/", include("dealing.pit.people_urls")),
     path("incidents/", include("incidents.review.urls")),
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),

@@ -512,6 +512,8 @@ def navigation(context: Context) -> list[Section]:
     if not user or not people.can_read(user):
         return []
     offered = [("console:tables", _("Tables"), "table"), ("incidents:queue", _("Incidents"), "incident")]
+    if people.can_supervise(user) or people.AUDITOR in people.roles(user):
+        offered.append(("dealers:list", _("Dealers"), "person"))
     if getattr(user, "is_staff", False):
         offered.append(("admin:index", _("Master data"), "settings"))
     path = request.path if request else ""
