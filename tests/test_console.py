@@ -246,10 +246,11 @@ def test_pays_are_prefilled_with_what_is_owed(supervisor: Console) -> None:
     supervisor.press("bet", seat=4, bet="player", stake="100")
     supervisor.press("betting_closed")
     supervisor.cards("2h", "4s", "Kd", "3c", "Ks")
-    assert 'name="amount" value="475.00"' in supervisor.page
-    assert "Seat 4" not in text(supervisor.page[supervisor.page.index('class="pays"') :])
+    assert re.search(r'name="pay-3-banker" value="475.00"', supervisor.page)
+    assert 'name="pay-4-player"' not in supervisor.page
     supervisor.press("paid", seat=3, bet="banker", amount="475.00")
-    assert 'class="pays"' not in supervisor.page
+    assert 'name="pay-3-banker"' not in supervisor.page
+    assert "Everything is paid" in text(supervisor.page)
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,19 @@ from django.utils.translation import gettext_lazy as _
 
 from dealing import wording
 from dealing.console import words
+from dealing.console.money import SEATS
 from dealing.messages import explain, reason
 from dealing.rules.events import Event, EventError, event_as_dict
 from dealing.rules.rulesets import ruleset_names
 from dealing.rules.tableau import PLACES
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from django.utils.functional import _StrPromise
 
     from dealing.console.asks import Ask
+    from dealing.console.money import BetKey
     from dealing.console.state import State
 
 Text = Union[str, "_StrPromise"]
@@ -73,6 +77,41 @@ class MoneyField(LogField):
         return text.replace(",", "").replace(" ", "")
 
 
+class OtherWidget(forms.TextInput):
+    """What a key says (`<name>_<other>`), or what is typed in the field itself; `first` tells which is looked at first.
+
+    A seat that is typed wins over the key that is down; a key with an amount wins over the amount in the field.
+    """
+
+    def __init__(self, other: str, first: bool) -> None:
+        super().__init__()
+        self.other, self.first = other, first
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> str:
+        field, other = (str(data.get(key) or "").strip() for key in (name, f"{name}_{self.other}"))
+        return (other or field) if self.first else (field or other)
+
+
+class SeatField(NumberField):
+    """A seat: a key for each of the usual ones and those that bet lately; any other is typed (`seat_other`)."""
+
+    drawn_by = "console/fields/seat.html"
+
+    def __init__(self, label: Text, **kwargs: Any) -> None:
+        super().__init__(label, widget=OtherWidget("other", first=True), **kwargs)
+        self.seats: Sequence[int] = ()
+
+
+class StakeField(MoneyField):
+    """A stake, with the stakes used last a tap away: such a tap (`stake_quick`) records the bet."""
+
+    drawn_by = "console/fields/stake.html"
+
+    def __init__(self, label: Text, **kwargs: Any) -> None:
+        super().__init__(label, widget=OtherWidget("quick", first=True), **kwargs)
+        self.quick: Sequence[Decimal] = ()
+
+
 class ReasonField(LogField):
     """A sentence, with ready-made ones a tap away."""
 
@@ -91,6 +130,23 @@ class ChoiceField(LogField):
     def __init__(self, label: Text, choices: Choices, **kwargs: Any) -> None:
         super().__init__(label, **kwargs)
         self.choices = choices
+
+
+class BetField(ChoiceField):
+    """A bet: `keys` may be placed now, `others` not."""
+
+    drawn_by = "console/fields/bet.html"
+
+    def __init__(self, label: Text, **kwargs: Any) -> None:
+        super().__init__(label, [], **kwargs)
+        self.keys: Sequence[BetKey] = ()
+        self.others: Sequence[BetKey] = ()
+
+
+class WhyField(ChoiceField):
+    """One of a few with a sentence each."""
+
+    drawn_by = "console/fields/why.html"
 
 
 class PlaceField(ChoiceField):
@@ -289,7 +345,7 @@ class CloseShoe(EventForm):
     supervised = True
     grave = True
 
-    reason = ChoiceField(_("Because"), [])
+    reason = WhyField(_("Because"), [])
 
     def prepare(self, state: State) -> None:
         self.offer("reason", [(code, wording.shoe_reason_name(code)) for code in wording.SHOE_REASONS])
@@ -319,12 +375,25 @@ class Bet(EventForm):
     title = _("Bet")
     button = _("Record the bet")
 
-    seat = NumberField(_("Seat"))
-    bet = ChoiceField(_("Bet on"), [])
-    stake = MoneyField(_("Stake"))
+    seat = SeatField(_("Seat"))
+    bet = BetField(_("Bet on"))
+    stake = StakeField(_("Stake"))
 
     def prepare(self, state: State) -> None:
         self.offer("bet", state.bet_choices)
+        stakes, seats = state.recent
+        for field in self.fields.values():
+            if isinstance(field, SeatField):
+                field.seats = (*SEATS, *seats)
+            elif isinstance(field, BetField):
+                field.keys, field.others = state.bet_keys
+            elif isinstance(field, StakeField):
+                field.quick = stakes
+        last = state.last_bet
+        if last:
+            self.suggest(seat=last.seat, stake=last.stake)
+        if state.window_open and state.insurance_due:
+            self.suggest(bet=f"insurance_{state.insurance_due.side}")
 
 
 class CardDealt(EventForm):

@@ -12,22 +12,29 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
-from dealing.console import words
+from dealing.console import money, words
+from dealing.console.limits import Limits
 from dealing.log import Recorded, Trailed, read_trail
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules import events as log
-from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
+from dealing.rules.bets import BET_NAMES
 from dealing.rules.cards import BURN_COUNTS, Card
 from dealing.rules.events import Event
 from dealing.rules.findings import DISCRETION
 from dealing.rules.insurance import InsuranceDue
 from dealing.rules.judge import Finding, HandAudit, HandContext, HandFold, ShoeFold, effective
+from dealing.rules.money import owed_in_all
+from dealing.rules.redeal import redealt
 from dealing.rules.rulesets import Ruleset, get_ruleset
 from dealing.rules.tableau import PLACES
+
+#: Findings that come of betting that was never recorded as closed, too.
+DURING_BETTING = frozenset({"exposed-during-betting", "dealt-during-betting"})
 
 #: The page that the apps above may offer for a hand's incident: arguments table code, shoe and hand number.
 INCIDENT_PAGE = "incidents:for_hand"
@@ -95,22 +102,37 @@ class Pay(NamedTuple):
     amount: Decimal
 
 
-class Standing(NamedTuple):
-    """A bet on the table with what it is owed (None while the result is not known)."""
-
-    seat: int
-    bet: str
-    stake: Decimal
-    owed: Decimal | None
-    returned: Decimal | None
-
-
 class Move(NamedTuple):
     """A card that is to be moved: where it lies, where it belongs, and that in words."""
 
     source: str
     to: str
     text: str
+
+
+class Burn(NamedTuple):
+    """A card beyond the hand that the ruling burns: where it lies (`extra`: beside the hand), and that in words."""
+
+    place: str
+    text: str
+
+
+class Told(NamedTuple):
+    """Findings of one code that follow on each other, told once: their cards, and how to put a slip of typing right."""
+
+    found: dict[str, Any]
+    times: int
+    code: str
+    rules: tuple[str, ...]
+    payouts: tuple[money.PayRow, ...]
+    slip: Line | None
+
+
+class HandOf(NamedTuple):
+    """A hand by its numbers."""
+
+    shoe: int
+    hand: int
 
 
 class PlaceKey(NamedTuple):
@@ -131,6 +153,25 @@ def read_card(text: str) -> Card | None:
         return Card.parse(text)
     except ValueError:
         return None
+
+
+def redealt_from(table: Table, shoe: int) -> HandOf | None:
+    """The hand of the shoe before that the first hand of a shoe deals again."""
+    before = table.shoes.filter(number__lt=shoe).order_by("-number").only("number", "closed_reason").first()
+    if before is None:
+        return None
+    hand = redealt(before.closed_reason or None, list(before.hand_set.values_list("number", "status")))
+    return HandOf(before.number, hand) if hand else None
+
+
+def redealt_by(table: Table, shoe: Shoe, hand: int | None = None) -> HandOf | None:
+    """The hand that deals a void last hand of a shoe again; `hand`: only if that is it. None while there is none."""
+    after = table.shoes.filter(number__gt=shoe.number).order_by("number").only("number").first()
+    found = redealt_from(table, after.number) if after else None
+    first = after.hand_set.order_by("number").values_list("number", flat=True).first() if after and found else None
+    if not after or not found or first is None or (hand is not None and hand != found.hand):
+        return None
+    return HandOf(after.number, first)
 
 
 def incident_page(table: str, shoe: int, hand: int) -> str:
@@ -255,6 +296,46 @@ class State:
         """The findings on the shoe itself."""
         return list(self.shoe.audit.get("findings", ())) if self.shoe else []
 
+    # The shoe's life.
+
+    @property
+    def cards_total(self) -> int:
+        """The cards that the shoe held."""
+        return self.shoe.decks * 52 if self.shoe else 0
+
+    @property
+    def cards_seen(self) -> int:
+        """The cards that the judge has counted: those whose face was seen."""
+        return self.shoe.cards_seen if self.shoe else 0
+
+    @property
+    def cards_unseen(self) -> int:
+        """The cards that are out of the shoe and were not seen: burned, or face down on the felt."""
+        return (self.shoe_fold.burned or 0 if self.shoe_fold else 0) + len(self.face_down)
+
+    @property
+    def cards_left(self) -> int:
+        """The cards that the shoe still holds."""
+        return max(0, self.cards_total - self.cards_seen - self.cards_unseen)
+
+    @property
+    def cards_gone(self) -> int:
+        """The cards that are out of the shoe, seen or not."""
+        return self.cards_total - self.cards_left
+
+    @property
+    def cut_card_out(self) -> bool:
+        """Whether the cut card has come."""
+        return bool(self.shoe_fold and self.shoe_fold.last_hand is not None)
+
+    @cached_property
+    def redeals(self) -> HandOf | None:
+        """The hand that this shoe's first hand deals again, while that is the hand at the table or still to come."""
+        if self.hand and (self.hand.number > 1 or not self.hand_open):
+            return None
+        number = self.shoe.number if self.shoe else self.next_shoe
+        return redealt_from(self.table, number) if number > 1 else None
+
     # Where the hand is.
 
     @cached_property
@@ -292,7 +373,7 @@ class State:
         if self.phase in ("no-shoe", "count"):
             return ("shoe_opened",) if self.phase == "no-shoe" else ("cards_burned",)
         taking = ("bet",) if self.phase == "betting" or self.window_open else ()
-        return (*taking, "paid") if self.pays else taking
+        return (*taking, "paid") if self.pay_sheet.waiting else taking
 
     @property
     def last_hand_done(self) -> bool:
@@ -452,7 +533,64 @@ class State:
                 return Move(source, to, _("Move %(card)s to %(place)s") % {"card": words.card(seen), "place": to})
         return None
 
+    @cached_property
+    def to_burn(self) -> Burn | None:
+        """The first card beyond the hand that is to be burned: the ruling's act, in one press."""
+        if not self.fold or not self.audit or not self.hand_open:
+            return None
+        burned = [found for found in self.findings if found.state == "open" and found.ruling == "burn card"]
+        for seq, source, to in self.fold.misplaced():
+            if to is None and any(seq in found.seq for found in burned):
+                dealt = next((event for at, event in self.events if at == seq), None)
+                card = dealt.card if isinstance(dealt, log.CardDealt) else None
+                return Burn(source, _("Burn %(card)s") % {"card": words.card(card)})
+        for found in burned:
+            if found.code == "extra-card-exposed":
+                seen = read_card(found.cards[0]) if found.cards else None
+                return Burn("extra", _("Burn %(card)s") % {"card": words.card(seen)})
+        return None
+
     # Findings.
+
+    @cached_property
+    def told_findings(self) -> list[Told]:
+        """The findings of the hand; several of one code in a row, all open or all put right, are told once."""
+        groups: list[list[tuple[int, Finding]]] = []
+        for n, found in enumerate(self.findings):
+            last = groups[-1][-1][1] if groups else None
+            if last and (found.code, found.state, found.ruling) == (last.code, last.state, last.ruling):
+                groups[-1].append((n, found))
+            else:
+                groups.append([(n, found)])
+        wrong = money.wrongly_paid(self.audit) if self.audit else {}
+        told = []
+        for group in groups:
+            first = group[0][1]
+            cards = [card for _n, found in group for card in found.cards]
+            payouts = tuple(wrong[n] for n, _found in group if n in wrong)
+            slip = self.betting_slip if first.code in DURING_BETTING and first.state == "open" else None
+            shown = {**first.as_dict(), "cards": cards}
+            told.append(Told(shown, len(group), first.code, first.rules, payouts, slip))
+        return told
+
+    @cached_property
+    def betting_slip(self) -> Line | None:
+        """The entry to take back where only the record has betting open while cards came; None where none would help.
+
+        Betting that was closed at the table and not in the record reads as cards dealt during betting.
+        """
+        if not self.hand_open:
+            return None
+        cards = [seq for seq, event in self.events if isinstance(event, log.CardDealt)]
+        if not cards or any(isinstance(e, log.Exposed) and e.when == "betting" for _seq, e in self.events):
+            return None
+        spoiled = {
+            seq
+            for seq, event in self.events
+            if (isinstance(event, log.BettingOpened) and seq < max(cards))
+            or (isinstance(event, log.BettingClosed) and seq > min(cards))
+        }
+        return next((entry.line for entry in self.entries if entry.seq in spoiled and entry.can_amend), None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -488,20 +626,37 @@ class State:
         others = [name for name in BET_NAMES if name not in self.ruleset.bets]
         return [(name, wording.bet_name(name)) for name in (*offered, *others)]
 
-    @property
-    def offered_bets(self) -> list[tuple[str, str]]:
-        """The bets that may be placed now."""
-        insuring = bool(self.window_open)
-        return [
-            (name, wording.bet_name(name))
-            for name in BET_NAMES
-            if name in self.ruleset.bets and (name in INSURANCE_BETS) is insuring
-        ]
+    @cached_property
+    def limits(self) -> Limits:
+        """The table's limits, read once where they are asked for."""
+        return Limits.of(self.table)
+
+    @cached_property
+    def placed(self) -> list[log.Bet]:
+        """The bets of the hand as they were recorded; none before the next hand has begun."""
+        return [event for _seq, event in self.events if isinstance(event, log.Bet)] if self.hand_open else []
+
+    @cached_property
+    def bet_keys(self) -> tuple[list[money.BetKey], list[money.BetKey]]:
+        """The keys of the bets that may be placed now, and those of all others."""
+        hand = self.hand.number if self.hand and self.hand_open else self.next_hand
+        betting = self.betting if self.hand_open else ""
+        return money.bet_keys(self.ruleset, hand, betting, bool(self.window_open), self.placed, self.limits)
+
+    @cached_property
+    def recent(self) -> tuple[list[Decimal], list[int]]:
+        """The stakes used last at the table, and the seats beyond the usual ones."""
+        return money.recent(self.table)
+
+    @cached_property
+    def standing(self) -> list[money.StandingBet]:
+        """The bets on the hand, each with its entry and what is to be remarked of it."""
+        return money.standing(self.events, self.findings, self.limits)
 
     @property
-    def bets(self) -> list[Standing]:
-        """The bets on the hand."""
-        return [Standing(*line[:5]) for line in self.audit.settlement] if self.audit else []
+    def staked(self) -> Decimal:
+        """What stands on the hand in all."""
+        return sum((bet.stake for bet in self.standing), Decimal(0))
 
     @property
     def last_bet(self) -> log.Bet | None:
@@ -509,20 +664,19 @@ class State:
         return next((event for _seq, event in reversed(self.events) if isinstance(event, log.Bet)), None)
 
     @cached_property
+    def pay_sheet(self) -> money.PaySheet:
+        """What every seat is owed, was paid, and gets back."""
+        audit = self.audit
+        return money.PaySheet(money.pay_rows(audit) if audit else [], bool(audit and audit.status == "voided"))
+
+    @cached_property
     def pays(self) -> list[Pay]:
         """What is owed on winning bets and not yet paid, by seat and bet."""
         if not self.audit:
             return []
-        owed: dict[tuple[int, str], Decimal] = {}
-        for line in self.audit.settlement:
-            if line.owed:
-                owed[line.seat, line.bet] = owed.get((line.seat, line.bet), Decimal(0)) + line.owed
-        paid = self.audit.paid
-        return [
-            Pay(seat, bet, amount - paid.get((seat, bet), Decimal(0)))
-            for (seat, bet), amount in owed.items()
-            if amount > paid.get((seat, bet), Decimal(0))
-        ]
+        owed, paid = owed_in_all(self.audit.settlement), self.audit.paid
+        rest = {key: amount - paid.get(key, Decimal(0)) for key, amount in owed.items() if amount}
+        return [Pay(seat, bet, amount) for (seat, bet), amount in rest.items() if amount > 0]
 
     @property
     def unfinished(self) -> list[str]:
@@ -562,6 +716,17 @@ class State:
             elif isinstance(event, log.InsuranceClosed | log.HandClosed):
                 opened = 0
         return opened
+
+    @property
+    def insurance_clock(self) -> tuple[str, str, int, int] | None:
+        """The countdown of the open time: when it was opened, now, how many seconds it runs, and how many are left."""
+        seconds = self.table.insurance_seconds
+        opened = next((e for _seq, e in reversed(self.events) if isinstance(e, log.InsuranceOpened)), None)
+        if not self.window_open or not opened or not seconds:
+            return None
+        now = timezone.now().astimezone(opened.at.tzinfo)
+        left = seconds - int((now - opened.at).total_seconds())
+        return log.format_time(opened.at), log.format_time(now), seconds, max(0, min(seconds, left))
 
     @property
     def insurance_due(self) -> InsuranceDue | None:

@@ -1,0 +1,169 @@
+"""What the pages of the money and of the shoe's life ask for beside the table's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from django import template
+from django.forms import BoundField
+from django.template import Context
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from dealing.console import money
+from dealing.console.forms import EventForm
+from dealing.console.limits import amount
+from dealing.console.state import HandOf, redealt_by, redealt_from
+from dealing.models import Shoe, Table
+from dealing.rules.audit import HandAudit
+from dealing.rules.cards import RANKS
+from dealing.rules.judge import ShoeFold
+
+register = template.Library()
+
+#: What closing a shoe for a reason means.
+SHOE_REASON_SENTENCES: Final[Mapping[str, Promise]] = {
+    "finished": _("It was dealt to its end. The next shoe is opened when the table goes on."),
+    "replaced": _("It is taken out and another one put in at once, as after an opened card left the camera’s view."),
+    "cancelled": _("Management ends it early. What was dealt from it counts, unless a hand is declared void."),
+    "faulty": _("Something is wrong with its cards. It is kept aside to be looked at."),
+}
+
+
+@register.filter
+def shoe_reason_sentence(reason: str) -> str:
+    """What closing the shoe for this reason means; empty for an unknown one."""
+    return str(SHOE_REASON_SENTENCES.get(reason, ""))
+
+
+@register.filter
+def plain_amount(value: Any) -> str:
+    """An amount without a fraction that is nothing: `5,000`."""
+    return amount(value)
+
+
+class SeatKeys(NamedTuple):
+    """The keys of a seat field: each with whether it is down, and what stands in the field for another seat."""
+
+    keys: list[tuple[int, bool]]
+    other: str
+
+
+@register.simple_tag
+def seat_keys(field: BoundField) -> SeatKeys:
+    """The keys of a seat field with the seat chosen, or typed, so far."""
+    value = str(field.value() or "").strip()
+    seats = getattr(field.field, "seats", ())
+    keys = [(seat, str(seat) == value) for seat in seats]
+    return SeatKeys(keys, "" if any(down for _seat, down in keys) else value)
+
+
+@register.filter
+def names_bet(keys: Any, name: object) -> bool:
+    """Whether a bet is among these keys."""
+    return any(key.name == name for key in keys)
+
+
+@register.filter
+def marks(keys: Any) -> str:
+    """Why these bets should not be placed now: each reason once."""
+    return " · ".join(dict.fromkeys(key.mark for key in keys if key.mark))
+
+
+@register.filter
+def with_cents(value: Any) -> str:
+    """An amount as it is typed: `2,375.00`; what is no amount comes back as it was typed."""
+    return number_format(value, decimal_pos=2, force_grouping=True) if isinstance(value, Decimal) else str(value)
+
+
+@register.simple_tag
+def pay_sheet(audit: HandAudit) -> money.PaySheet:
+    """What every seat of a hand is owed, was paid, and gets back."""
+    return money.PaySheet(money.pay_rows(audit), audit.status == "voided")
+
+
+@register.simple_tag
+def payout_of(audit: HandAudit, number: int) -> money.PayRow | None:
+    """The seat, bet and figures of a finding of a wrong payout, by its place among the hand's findings."""
+    return money.wrongly_paid(audit).get(number)
+
+
+class PayField(NamedTuple):
+    """The amount of a row of the pay sheet: what stands in the field, and what is wrong with it."""
+
+    value: object
+    error: str
+
+
+@register.simple_tag
+def pay_field(row: money.PayRow, answer: Any) -> PayField:
+    """What was typed for a row where it could not be recorded, else what is still to be paid."""
+    form = answer.form
+    sent = form.data if form is not None and form.event == "paid" else {}
+    if (sent.get("seat"), sent.get("bet")) == (str(row.seat), row.bet):
+        errors = [str(error) for messages in form.errors.values() for error in messages]
+        return PayField(sent.get("amount", ""), " ".join(errors))
+    return PayField(answer.pay_values.get(row.name, row.rest), answer.pay_errors.get(row.name, ""))
+
+
+@register.simple_tag(takes_context=True)
+def late_hand(context: Context, form: EventForm) -> HandOf | None:
+    """The earlier hand that a pay is recorded for; None where it is for the hand at the table."""
+    state = context["state"]
+    asked = form.data if form.is_bound else form.initial
+    shoe, hand = str(asked.get("shoe", "")), str(asked.get("hand", ""))
+    if not all(text.isascii() and text.isdigit() and len(text) < 10 for text in (shoe, hand)):
+        return None
+    now = (state.shoe.number if state.shoe else 0, state.hand.number if state.hand else 0)
+    return HandOf(int(shoe), int(hand)) if (int(shoe), int(hand)) != now else None
+
+
+class RankSeen(NamedTuple):
+    """How many cards of a rank were seen, and how many the decks hold."""
+
+    rank: str
+    seen: int
+    of: int
+
+
+class Life(NamedTuple):
+    """The cards of a shoe: all of them, those seen, those out and unseen, those left; and the ranks."""
+
+    total: int
+    seen: int
+    unseen: int
+    left: int
+    ranks: list[RankSeen]
+
+    @property
+    def gone(self) -> int:
+        """The cards that are out of the shoe."""
+        return self.total - self.left
+
+
+@register.simple_tag
+def life_of(shoe: Shoe) -> Life:
+    """The cards of a shoe as the judge counts them."""
+    fold = ShoeFold.from_json(shoe.fold)
+    by_rank: dict[str, int] = dict.fromkeys(RANKS, 0)
+    for text, count in shoe.fold["counts"].items():
+        by_rank[text[0]] += count
+    total, unseen = shoe.decks * 52, fold.burned or 0
+    ranks = [RankSeen("10" if rank == "T" else rank, seen, shoe.decks * 4) for rank, seen in by_rank.items()]
+    return Life(total, shoe.cards_seen, unseen, max(0, total - shoe.cards_seen - unseen), ranks)
+
+
+@register.simple_tag
+def redeals(table: Table, shoe: Shoe, hand: int = 1) -> HandOf | None:
+    """The hand of the shoe before that this shoe's first hand (if it is this one) deals again."""
+    first = shoe.hand_set.order_by("number").values_list("number", flat=True).first()
+    return redealt_from(table, shoe.number) if first in (None, hand) else None
+
+
+@register.simple_tag
+def dealt_again(table: Table, shoe: Shoe, hand: int | None = None) -> HandOf | None:
+    """The hand of the next shoe that deals the last hand of this shoe (if it is this one) again."""
+    return redealt_by(table, shoe, hand)
