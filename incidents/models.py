@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from dealing.models import StaffMember, Table
+from dealing.models import Dealer, StaffMember, Table
 
 
 class Incident(models.Model):
@@ -208,6 +208,15 @@ class IncidentReview(models.Model):
     dealer = models.ForeignKey(
         StaffMember, verbose_name=_("dealer"), on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
+    dealt_by = models.ForeignKey(
+        Dealer,
+        verbose_name=_("dealer"),
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("Where the dealer is one of the house’s list of dealers; else “dealer” names a member of staff."),
+    )
     dealer_name = models.TextField(_("name of the dealer"), blank=True)
     supervisor = models.ForeignKey(
         StaffMember, verbose_name=_("supervisor"), on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -255,6 +264,11 @@ class IncidentReview(models.Model):
             ),
         )
         indexes = (models.Index(fields=("written_at",), name="review_written"),)
+
+    @property
+    def who_dealt(self) -> Dealer | StaffMember | None:
+        """The dealer on duty, of either kind."""
+        return self.dealt_by or self.dealer
 
     def __str__(self) -> str:
         return _("%(incident)s, review note %(number)d") % {"incident": self.incident, "number": self.number}

@@ -195,7 +195,7 @@ def load_case(incident: Incident) -> Case:
         incident,
         list(incident.findings.all()),
         list(incident.decisions.select_related("decided_by").order_by("number")),
-        list(incident.reviews.select_related("second_reviewer").order_by("number")),
+        list(incident.reviews.select_related("dealer", "dealt_by", "second_reviewer").order_by("number")),
         shoe,
         hand,
         playing,

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from dealing.log import record_many
 from dealing.messages import explain
-from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
+from dealing.models import Dealer, Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_decide, can_supervise
 from dealing.rules.events import Amended, EventError
 from dealing.wording import action_name
@@ -292,7 +292,8 @@ TEXT_LIMIT: Final = 1000
 def do_review_incident(
     incident: Incident, user: User, said: Mapping[str, Any], *, seen: int | None = None
 ) -> IncidentReview:
-    """Add a review note. `said`: values of REVIEW_FIELDS; what is left out stays as the last note has it.
+    """Add a review note. `said`: values of REVIEW_FIELDS; what is left out stays as the last note has it. `dealer`:
+    one of the house's dealers, or a member of staff.
 
     `seen` is the number of the note that the writer read last (0: none); None: whatever was written last is taken over.
 
@@ -307,7 +308,7 @@ def do_review_incident(
         Table.objects.select_for_update().get(pk=incident.table_id)
         incident = Incident.objects.select_related("table__venue").get(pk=incident.pk)
         last = incident.reviews.order_by("number").last()
-        values = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+        values = kept_of(last)
         values |= {name: value.strip() if isinstance(value, str) else value for name, value in said.items()}
         check_review(incident, last, values, seen=seen)
         return IncidentReview.objects.create(
@@ -317,14 +318,23 @@ def do_review_incident(
             written_by_name=user.get_full_name() or user.get_username(),
             written_at=timezone.now(),
             **{f"{role}_name": staff_name(values.get(role)) for role in ("dealer", "supervisor", "second_reviewer")},
-            **values,
+            **{"dealt_by" if isinstance(value, Dealer) else name: value for name, value in values.items()},
         )
 
 
-def staff_name(member: StaffMember | None) -> str:
-    """A member of staff as text: the code, and the name where there is one; empty for nobody."""
+def kept_of(last: IncidentReview | None) -> dict[str, Any]:
+    """What stays true of the last note: values of KEPT_FIELDS."""
+    if last is None:
+        return {}
+    return {name: last.who_dealt if name == "dealer" else getattr(last, name) for name in KEPT_FIELDS}
+
+
+def staff_name(member: StaffMember | Dealer | None) -> str:
+    """A member of staff, or a dealer, as text: the code, and the name where there is one; empty for nobody."""
     if member is None:
         return ""
+    if isinstance(member, Dealer):
+        return str(member)
     name = member.user.get_full_name()
     return f"{member.code} {name}" if name else member.code
 
@@ -362,7 +372,7 @@ def check_review(
     for field in ("camera", "follow_up", "note"):
         if "\x00" in values.get(field, ""):  # PostgreSQL keeps no such character
             errors[field] = ValidationError(_("This holds a character that cannot be stored."), code="not-storable")
-    before = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+    before = kept_of(last)
     same = all((before.get(name) or None) == (values.get(name) or None) for name in KEPT_FIELDS if name[:5] != "money")
     same &= all(before.get(name) == values.get(name) for name in ("money_lost", "money_saved"))
     if not errors and same and not values.get("note"):

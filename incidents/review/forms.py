@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -11,12 +12,14 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from dealing.models import StaffMember, Venue
+from dealing.models import Dealer, StaffMember, Venue
 from dealing.people import AUDITOR, MANAGER, SUPERVISOR
 from dealing.wording import ACTIONS as ACTION_WORDS
 from incidents import rulings
 from incidents.models import Incident, IncidentReview
-from incidents.services import KEPT_FIELDS, REVIEW_FIELDS, TEXT_LIMIT, staff_name
+from incidents.services import REVIEW_FIELDS, TEXT_LIMIT, kept_of, staff_name
+
+from .duty import OnDuty
 
 
 class DecisionForm(forms.Form):
@@ -47,6 +50,36 @@ class StaffField(forms.ModelChoiceField):
     def label_from_instance(self, obj: Any) -> str:
         """Code and name."""
         return staff_name(obj)
+
+
+class DealerField(forms.ChoiceField):
+    """The dealer on duty: one of the house's dealers (`d5`: by primary key), or a member of staff (`12`)."""
+
+    def __init__(self, label: Any) -> None:
+        super().__init__(label=label, required=False)
+        self.known: dict[str, Dealer | StaffMember] = {}
+
+    def offer(self, dealers: Iterable[Dealer], staff: Iterable[StaffMember]) -> None:
+        """Have these to choose from."""
+        of_house = {f"d{dealer.pk}": dealer for dealer in dealers}
+        others = {str(member.pk): member for member in staff}
+        self.known = {**of_house, **others}
+        groups: list[Any] = [
+            (name, [(key, staff_name(who)) for key, who in found.items()])
+            for name, found in ((_("Dealers"), of_house), (_("Staff"), others))
+            if found
+        ]
+        self.choices = [("", "–"), *groups]
+
+    def prepare_value(self, value: Any) -> Any:
+        """The key of a person; what was typed as it was."""
+        if isinstance(value, Dealer | StaffMember):
+            return f"d{value.pk}" if isinstance(value, Dealer) else str(value.pk)
+        return value
+
+    def clean(self, value: Any) -> Any:
+        """The person; None for nobody."""
+        return self.known.get(super().clean(value))
 
 
 class AmountField(forms.DecimalField):
@@ -84,7 +117,7 @@ class ReviewForm(forms.Form):
         choices=[("", _("Not known yet")), *IncidentReview.ErrorBy.choices],
         required=False,
     )
-    dealer = StaffField(label=_("Dealer on duty"), queryset=StaffMember.objects.none(), required=False)
+    dealer = DealerField(_("Dealer on duty"))
     supervisor = StaffField(label=_("Supervisor on duty"), queryset=StaffMember.objects.none(), required=False)
     camera = forms.CharField(
         label=_("Camera"), max_length=60, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
@@ -113,15 +146,26 @@ class ReviewForm(forms.Form):
     )
     after = forms.IntegerField(widget=forms.HiddenInput, required=False, min_value=0)
 
-    def __init__(self, data: Any, venue: Venue, last: IncidentReview | None) -> None:
-        known = {name: getattr(last, name) for name in KEPT_FIELDS} if last is not None else {}
+    def __init__(self, data: Any, venue: Venue, last: IncidentReview | None, on_duty: OnDuty | None = None) -> None:
+        known = kept_of(last)
+        duty = on_duty or OnDuty()
+        # Who was on duty as far as the record knows: filled in where no note says so yet, and said beside the field.
+        for role, person in (("dealer", duty.dealer), ("supervisor", duty.supervisor)):
+            if person is not None and not known.get(role):
+                known[role] = person
         super().__init__(data, initial={**known, "after": 0 if last is None else last.number})
+        self.fields["dealer"].help_text = duty.of_dealer
+        self.fields["supervisor"].help_text = duty.of_supervisor
         people = [getattr(last, f"{role}_id") for role in ("dealer", "supervisor", "second_reviewer")] if last else []
         staff = StaffMember.objects.filter(venue=venue).select_related("user").order_by("code")
         here = staff.filter(Q(user__is_active=True) | Q(pk__in=[pk for pk in people if pk]))
         reviewing = Q(user__groups__name__in=(SUPERVISOR, MANAGER, AUDITOR)) | Q(user__is_superuser=True)
+        on_list = Q(is_active=True) | Q(pk__in=[one.pk for one in (known.get("dealer"),) if isinstance(one, Dealer)])
+        dealer = self.fields["dealer"]
+        assert isinstance(dealer, DealerField)  # noqa: S101  # for the type checker
+        dealer.offer(Dealer.objects.filter(on_list, venue=venue), here)
+        dealer.error_messages["invalid_choice"] = _("Choose somebody from the list.")
         for role, who in (
-            ("dealer", here),
             ("supervisor", here),
             ("second_reviewer", here.filter(reviewing | Q(pk__in=[pk for pk in people if pk])).distinct()),
         ):

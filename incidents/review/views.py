@@ -35,6 +35,7 @@ from incidents.selectors import Case, incidents_of, load_case, log_of, recommend
 from incidents.services import do_decide_incident, do_review_incident, finding_rows
 from incidents.wording import NO_LINE, STAND_BESIDE, obstacle_text, unanswered_text
 
+from .duty import on_duty
 from .forms import AttachmentForm, DecisionForm, QueueForm, ReviewForm
 from .lines import places, tell_planned, timeline
 from .replay import Replay, replay
@@ -255,7 +256,9 @@ def _page(
         "is_second_reviewer": can_decide(user) and is_second,
         "form": form or DecisionForm(initial={"reason": request.POST.get("reason", "")}),
         "may_review": can_supervise(user),
-        "review_form": review_form or ReviewForm(None, case.incident.table.venue, case.review),
+        "review_form": review_form or ReviewForm(None, case.incident.table.venue, case.review, on_duty(case))
+        if can_supervise(user)
+        else None,
         "reviews": list(reversed(case.reviews)),
         "attachment_form": attachment_form or AttachmentForm(),
         "attachments": list(case.incident.attachments.order_by("pk")),
@@ -278,7 +281,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
     found = _get_incident(request, pk)
     venue = found.table.venue
     last = found.reviews.order_by("number").last()
-    form = ReviewForm(request.POST, venue, last)
+    form = ReviewForm(request.POST, venue, last, on_duty(load_case(found)))
     with timezone.override(venue.zone):  # the form's times are the house's
         valid = form.is_valid()
     if valid:

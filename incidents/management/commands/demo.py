@@ -379,7 +379,7 @@ def _take_turns(pit: Pit, table: Table, dealers: Sequence[Dealer]) -> None:
     for shoe in ShoeRow.objects.filter(table=table).order_by("number"):
         over = shoe.closed_at or timezone.now()
         turns = max(1, -(-(over - shoe.opened_at) // TURN))
-        for turn, dealer in enumerate(islice(cycle(dealers), turns)):
+        for turn, dealer in enumerate(islice(cycle(dealers), shoe.number, shoe.number + turns)):
             if (pit.code, shoe.number, turn) == FORGOTTEN:
                 continue
             last = turn == turns - 1
