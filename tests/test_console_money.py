@@ -342,6 +342,8 @@ def test_a_difference_is_told_with_seat_bet_and_amounts(console: Console, paid: 
     assert f'value="{rest}"' in row(console.page, "pay-3-banker")
     hand = console.client.get(reverse("console:hand", args=("B07", 1, 1))).content.decode()
     assert told in text(hand)
+    incident = console.client.get(reverse("incidents:for_hand", args=("B07", 1, 1)), follow=True)
+    assert told in text(incident.content.decode())
     # Put right, and the finding is.
     console.press("paid", seat=3, bet="banker", amount=rest)
     assert 'data-finding="payout-wrong"' not in console.page

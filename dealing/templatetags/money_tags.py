@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -107,6 +107,13 @@ def pay_field(row: money.PayRow, answer: Any) -> PayField:
         errors = [str(error) for messages in form.errors.values() for error in messages]
         return PayField(sent.get("amount", ""), " ".join(errors))
     return PayField(answer.pay_values.get(row.name, row.rest), answer.pay_errors.get(row.name, ""))
+
+
+@register.simple_tag
+def payout_at(audit: HandAudit | None, seq: Sequence[int]) -> money.PayRow | None:
+    """The same for a finding that is kept elsewhere, by its positions in the log."""
+    found = money.wrongly_paid(audit) if audit else {}
+    return next((row for n, row in found.items() if audit and list(audit.findings[n].seq) == list(seq)), None)
 
 
 @register.simple_tag(takes_context=True)
