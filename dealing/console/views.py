@@ -44,6 +44,8 @@ WHICH_SHEET: Final = "which"
 
 #: What the forms of the entry line itself are about; their errors stand at the line and not in a sheet.
 ENTRY_EVENTS: Final = frozenset({"card", "opened", "burn_card"})
+#: The place of a card that a device sends where it could not know yet which one the page would propose.
+PROPOSED: Final = "proposed"
 #: The phases in which the entry line is on the page.
 WITH_ENTRY: Final = frozenset({"burn", "dealing", "complete"})
 
@@ -489,6 +491,10 @@ def _told(data: dict[str, str], table: Table) -> dict[str, str]:
         data = data | {"card": data["card_rank"], "card_rank": ""}
     if data.get("event") != "card" or "down" not in data:
         return data
+    if data.get("to") == PROPOSED:
+        state = load(table)
+        proposed = next((key.value for key in state.places if key.chosen), "")
+        data = data | {"to": proposed, "down": state.down}
     parts = data.get("card", "").split()
     to = data.get("to", "")
     if len(parts) == 2 and parts[0].upper() in ("P1", "P2", "P3", "B1", "B2", "B3"):

@@ -116,6 +116,12 @@
     return left;
   }
 
+  // Whether what is on its way leaves it open which place is due.
+  function lost() {
+    const entries = onTheWay();
+    return window.deviceQueue.stuck() || (entries.length > 0 && entries.reduce((before, entry) => step(before, entry.fields), served_()).unsure);
+  }
+
   // ---- drawn ----
 
   function draw() {
@@ -299,7 +305,9 @@
   document.addEventListener("queue:answer", (event) => { expected = pristine && step(served_(), event.detail.entry.fields); });
 
   document.addEventListener("queue:entering", function (event) {
-    const { fields } = event.detail;
+    const { fields, form } = event.detail;
+    // Where nobody chose a place and none can be told yet, the card goes to the one that is due when it arrives.
+    if (form.matches("#entry") && fields.to && lost() && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
     const card = fields.event === "card" && read(fields);
     if (card) event.detail.words = `${name(card)} → ${card.place}`;
     else if (fields.event === "card" || fields.event === "burn_card") event.detail.words = `${fields.card_rank || ""}${fields.card || ""}${words[`suit${(fields.card_suit || "").toUpperCase()}`] || ""}`;

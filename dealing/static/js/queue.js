@@ -315,6 +315,8 @@
 
   window.deviceQueue = {
     device,
+    // Whether an entry was refused and stands in the way of what comes after it.
+    stuck: () => list().some((entry) => entry.refused),
     fresh: () => `${device}.${secret(16)}`,
     // What is on its way and not refused: a refused entry stops those behind it.
     pending() {

@@ -1,0 +1,136 @@
+"""A table in a browser: people at their devices, and what stands in the log."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import connection
+from playwright.sync_api import Browser, Page, expect
+
+from dealing.log import record_many
+from dealing.models import TableEvent
+from tests.conftest import PASSWORD
+
+PHONE = {"width": 390, "height": 844}
+TABLET = {"width": 1024, "height": 768}
+
+
+def open_shoe(table: str = "B07", ruleset: str = "commission", *, betting: bool = True) -> int:
+    """A shoe with betting open on its first hand; how many events that are."""
+    common = {"table": table, "shoe": 1}
+    lines: list[dict[str, object]] = [
+        {**common, "event": "shoe_opened", "ruleset": ruleset},
+        {**common, "event": "burn_card", "card": "5h"},
+        {**common, "event": "cards_burned", "count": 5},
+    ]
+    if betting:
+        lines.append({**common, "event": "betting_opened", "hand": 1})
+    record_many(lines, actor="sam")
+    return len(lines)
+
+
+def device(browser: Browser, address: str, user: str = "sam", table: str = "B07", **options: Any) -> Page:
+    """Somebody's device at the console of a table."""
+    context = browser.new_context(locale="en-GB", timezone_id="Asia/Bangkok", **options)
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    log_in(page, address, user, table)
+    return page
+
+
+def log_in(page: Page, address: str, user: str, table: str = "B07") -> None:
+    page.goto(f"{address}/login/?next=/tables/{table}/")
+    page.fill("[name=username]", user)
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+    expect(page.locator("#console")).to_be_visible()
+    page.wait_for_function("window.deviceQueue && window.tableConsole")  # before that, a press is a plain form's
+
+
+def lines() -> list[dict[str, Any]]:
+    """The log as its lines."""
+    return [json.loads(row.payload) for row in TableEvent.objects.order_by("seq")]
+
+
+def told(start: int = 0) -> list[str]:
+    """The log from a position on, a word an entry."""
+    return [" ".join(filter(None, [one["event"], one.get("to"), one.get("card")])) for one in lines()[start:]]
+
+
+def recorded(page: Page, count: int) -> None:
+    """Wait until the page shows the table after so many events."""
+    expect(page.locator("#console")).to_have_attribute("data-seq", str(count))
+
+
+def phase(page: Page, name: str) -> None:
+    """Wait until the page is in a phase of the hand."""
+    expect(page.locator("#console")).to_have_attribute("data-phase", name)
+
+
+def tap(page: Page, card: str) -> None:
+    """Tap a card's keys: rank and suit, or the rank alone."""
+    rank, suit = card[0], card[1:]
+    if suit:
+        page.locator(f'#entry label.key:has(input[value="{rank}"])').click()
+        page.locator(f"#suit-{suit}").click()
+    else:
+        page.locator(f"#rank-{rank}").click()
+
+
+def press(page: Page, name: str) -> None:
+    """Press the button of this name that is seen."""
+    page.locator("#console").get_by_role("button", name=name).locator("visible=true").first.click()
+
+
+def call(page: Page) -> None:
+    """Press the right result."""
+    page.locator(".call-right").click()
+
+
+class Server:
+    """The product in a process of its own, on the test's database: it can be killed."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start it (again), and wait until it answers."""
+        database = connection.settings_dict
+        place = "/".join(quote(str(database[part]), safe="") for part in ("HOST", "NAME"))
+        people = (
+            f"{quote(database['USER'], safe='')}:{quote(database['PASSWORD'], safe='')}@" if database["USER"] else ""
+        )
+        url = f"sqlite:///{database['NAME']}" if connection.vendor == "sqlite" else f"postgres://{people}{place}"
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "runserver", "--noreload", f"127.0.0.1:{self.port}"],
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                urllib.request.urlopen(f"{self.address}/login/", timeout=5).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise TimeoutError("the server does not answer")
+
+    def kill(self) -> None:
+        """End it at once, with all its connections."""
+        self.process.kill()
+        self.process.wait()

@@ -1,0 +1,335 @@
+"""The network fails in the middle of a hand: nothing entered is lost, doubled or out of order, and the page says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from django.utils import timezone
+
+from dealing.log import record
+from dealing.models import TableEvent
+from tests.browser.floor import PHONE, Server, call, device, lines, log_in, open_shoe, phase, press, recorded, tap, told
+from tests.conftest import MakeTable, People
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture
+def sam(live_server: Any, browser: Browser, people: People, table: MakeTable) -> Iterator[Page]:
+    """A supervisor on a phone at B07, betting open on the first hand."""
+    people("supervisor", "sam")
+    table()
+    open_shoe()
+    page = device(browser, live_server.url, viewport=PHONE, has_touch=True)
+    expect(page.locator("#console")).to_have_attribute("data-layout", "0")
+    yield page
+    page.context.close()
+
+
+def strip(page: Page) -> Any:
+    return page.locator("#unsent")
+
+
+def cut(page: Page) -> None:
+    page.context.set_offline(True)
+
+
+def restore(page: Page) -> None:
+    page.context.set_offline(False)
+
+
+HAND = ["betting_closed", "card P1 9h", "card B1 4s", "card P2 Kd", "card B2 3c", "called", "hand_closed"]
+
+
+def test_the_network_is_cut_in_mid_hand_and_restored(sam: Page) -> None:
+    press(sam, "Close betting")
+    tap(sam, "9h")
+    recorded(sam, 6)
+    cut(sam)
+    tap(sam, "4s")
+    # It lies there at once, marked as on its way, and the next place is proposed.
+    expect(sam.locator('[data-place="B1"] .card-pending')).to_contain_text("4♠")
+    expect(sam.locator('#entry [name="to"][value="P2"]')).to_be_checked()
+    tap(sam, "Kd")
+    tap(sam, "3c")
+    phase(sam, "complete")
+    expect(sam.locator(".due-words")).to_have_text("Player wins 9 to 7")
+    expect(sam.locator(".call-right")).to_contain_text("9–7")
+    expect(strip(sam)).to_contain_text("not sent: 3")
+    # Through to the next hand.
+    call(sam)
+    phase(sam, "betting")
+    expect(sam.get_by_role("button", name="Close betting · hand 2")).to_be_visible()
+    press(sam, "Close betting · hand 2")
+    tap(sam, "2h")
+    expect(sam.locator('[data-place="P1"] .card-pending')).to_contain_text("2♥")
+    expect(sam.locator(".card-pending")).to_have_count(1)
+    expect(strip(sam)).to_contain_text("not sent: 6")
+    assert TableEvent.objects.count() == 6
+    restored = timezone.now()
+    restore(sam)
+    recorded(sam, 14)
+    expect(strip(sam)).to_be_hidden()
+    expect(sam.locator(".card-pending")).to_have_count(0)
+    assert told(4) == [*HAND, "betting_opened", "betting_closed", "card P1 2h"]
+    assert [line["hand"] for line in lines()[4:]] == [1] * 7 + [2] * 3
+    # Stamped with the time of the tap and not of the sending.
+    assert all(row.at < restored < row.recorded_at for row in TableEvent.objects.filter(seq__gt=6))
+
+
+def test_the_server_is_killed_and_comes_back(db: None, browser: Browser, people: People, table: MakeTable) -> None:
+    people("supervisor", "sam")
+    table()
+    open_shoe()
+    server = Server()
+    try:
+        page = device(browser, server.address)
+        expect(page.get_by_role("button", name="Close betting")).to_be_focused()
+        page.keyboard.press("Enter")
+        recorded(page, 5)
+        server.kill()
+        for card in ("9h", "10s", "kd"):
+            page.keyboard.type(card)
+            page.keyboard.press("Enter")
+        expect(strip(page)).to_contain_text("not sent: 3")
+        expect(strip(page)).to_contain_text("The server does not answer")
+        assert TableEvent.objects.count() == 5
+        server.start()
+        recorded(page, 8)
+        assert told(5) == ["card P1 9h", "card B1 Ts", "card P2 Kd"]
+        expect(strip(page)).to_be_hidden()
+        page.context.close()
+    finally:
+        server.kill()
+
+
+def test_a_page_closed_while_the_network_is_away_sends_when_it_is_opened_again(sam: Page) -> None:
+    cut(sam)
+    press(sam, "Close betting")
+    tap(sam, "9h")
+    expect(strip(sam)).to_contain_text("not sent: 2")
+    address = sam.url
+    context = sam.context
+    sam.close()
+    page = context.new_page()
+    # The server answers pages, but not yet what is sent.
+    page.route("**/record/", lambda route: route.abort())
+    context.set_offline(False)
+    page.goto(address)
+    expect(page.locator('[data-place="P1"] .card-pending')).to_contain_text("9♥")
+    expect(strip(page)).to_contain_text("not sent: 2")
+    phase(page, "dealing")
+    strip(page).get_by_role("button", name="Show").click()
+    expect(strip(page).locator("li")).to_have_count(2)
+    expect(strip(page).locator("li").nth(1)).to_contain_text("9♥ → P1")
+    page.unroute("**/record/")
+    recorded(page, 6)
+    assert told(4) == ["betting_closed", "card P1 9h"]
+
+
+def test_an_answer_that_is_lost_records_once(sam: Page) -> None:
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    lost: list[int] = []
+
+    def lose(route: Route) -> None:
+        answer = route.fetch()
+        lost.append(answer.status)
+        if len(lost) == 1:
+            route.abort()
+        else:
+            route.fulfill(response=answer)
+
+    sam.route("**/record/", lose)
+    tap(sam, "9h")
+    tap(sam, "4s")
+    recorded(sam, 7)
+    assert told(5) == ["card P1 9h", "card B1 4s"]
+    assert len(lost) == 3
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 200])
+def test_an_answer_that_confirms_nothing_is_none(sam: Page, status: int) -> None:
+    """Not even the friendly page of a hotel's network."""
+    sam.route("**/record/", lambda route: route.fulfill(status=status, body="<h1>Welcome, log in</h1>"))
+    press(sam, "Close betting")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+    sam.unroute("**/record/")
+    recorded(sam, 5)
+    expect(strip(sam)).to_be_hidden()
+
+
+# Refused.
+
+
+def refuse_one(page: Page) -> None:
+    """A card that is none, and one behind it, entered while the network is away."""
+    press(page, "Close betting")
+    recorded(page, 5)
+    cut(page)
+    page.fill("#entry-card", "zz")
+    page.press("#entry-card", "Enter")
+    tap(page, "4s")
+    expect(strip(page)).to_contain_text("not sent: 2")
+    restore(page)
+    expect(strip(page).locator("[data-refused-entry]")).to_have_text("Not recorded: zz")
+    expect(strip(page).locator("[data-reason]")).to_contain_text("is not a card")
+    expect(strip(page)).to_contain_text("waiting behind it: 1")
+
+
+def test_a_refused_entry_is_discarded_only_when_asked_twice_and_the_next_goes_on(sam: Page) -> None:
+    refuse_one(sam)
+    strip(sam).get_by_role("button", name="Discard").click()
+    expect(strip(sam)).to_contain_text("It will not be recorded. Discard it?")
+    strip(sam).get_by_role("button", name="Keep it").click()
+    expect(strip(sam)).to_contain_text("not sent: 2")
+    strip(sam).get_by_role("button", name="Discard").click()
+    strip(sam).get_by_role("button", name="Discard").click()
+    recorded(sam, 6)
+    assert told(5) == ["card P1 4s"]
+    expect(strip(sam)).to_be_hidden()
+
+
+def test_a_refused_entry_is_changed_and_keeps_its_turn(sam: Page) -> None:
+    refuse_one(sam)
+    strip(sam).get_by_role("button", name="Change").click()
+    expect(sam.locator("#entry-card")).to_have_value("zz")
+    expect(strip(sam)).to_contain_text("not sent: 2")  # until the other one is sent in its place
+    sam.fill("#entry-card", "9h")
+    sam.press("#entry-card", "Enter")
+    recorded(sam, 7)
+    assert told(5) == ["card P1 9h", "card B1 4s"]  # the place that was due by then
+    expect(strip(sam)).to_be_hidden()
+
+
+def test_a_refused_entry_can_be_sent_again(sam: Page) -> None:
+    """Another device was quicker: looked at, it is meant all the same."""
+    cut(sam)
+    press(sam, "Close betting")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+    record({"event": "exposed", "table": "B07", "shoe": 1, "hand": 1, "when": "betting", "by": "RITA"}, actor="rita")
+    restore(sam)
+    expect(strip(sam).locator("[data-reason]")).to_contain_text("RITA: Card exposed")
+    recorded(sam, 5)
+    strip(sam).get_by_role("button", name="Send again").click()
+    recorded(sam, 6)
+    assert told(4)[-1] == "betting_closed"
+    expect(strip(sam)).to_be_hidden()
+
+
+def test_what_was_just_entered_and_refused_stands_in_its_form(sam: Page) -> None:
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    sam.fill("#entry-card", "zz")
+    sam.press("#entry-card", "Enter")
+    expect(sam.locator("#entry-error")).to_contain_text("zz")
+    expect(sam.locator("#entry-card")).to_have_value("zz")
+    expect(strip(sam)).to_be_hidden()
+    sam.fill("#entry-card", "9h")
+    sam.press("#entry-card", "Enter")
+    recorded(sam, 6)
+
+
+# Whose entries they are.
+
+
+def test_entries_of_somebody_else_wait_for_them(sam: Page, live_server: Any, people: People) -> None:
+    people("recorder", "rita")
+    sam.route("**/record/", lambda route: route.abort())
+    press(sam, "Close betting")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+    sam.context.clear_cookies()
+    sam.unroute("**/record/")
+    expect(strip(sam)).to_contain_text("You are logged out")
+    log_in(sam, live_server.url, "rita")
+    expect(strip(sam)).to_contain_text("Entries of sam wait here: sam must log in.")
+    # Her own entries go, as hers.
+    sam.locator("#wrong-button").click()
+    sam.get_by_role("dialog").get_by_text("Card exposed", exact=True).click()
+    sam.get_by_role("dialog").get_by_text("During betting").click()
+    sam.get_by_role("dialog").get_by_role("button", name="Record").click()
+    recorded(sam, 5)
+    assert (lines()[-1]["event"], lines()[-1]["by"]) == ("exposed", "RITA")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+
+
+# Pressed in haste.
+
+
+def test_undo_takes_back_what_is_still_on_its_way(sam: Page) -> None:
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    cut(sam)
+    tap(sam, "9h")
+    tap(sam, "4s")
+    expect(sam.locator("#undo-button")).to_contain_text("4♠ → B1")
+    sam.locator("#undo-button").click()
+    expect(sam.locator(".card-pending")).to_have_count(1)
+    expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
+    tap(sam, "8c")
+    restore(sam)
+    recorded(sam, 9)
+    assert told(5) == ["card P1 9h", "card B1 4s", "amended", "card B1 8c"]
+    assert lines()[7]["seq"] == 7
+
+
+def test_a_double_click_presses_nothing_that_comes_into_the_place(sam: Page) -> None:
+    sam.get_by_role("button", name="Close betting").dblclick()
+    recorded(sam, 5)
+    phase(sam, "dealing")
+    for card in ("9h", "4s", "Kd", "3c"):
+        tap(sam, card)
+    sam.locator(".call-right").dblclick()
+    recorded(sam, 12)
+    assert told(4) == [*HAND, "betting_opened"]
+
+
+def test_two_pages_of_one_device_send_everything_once(sam: Page) -> None:
+    other = sam.context.new_page()
+    other.goto(sam.url)
+    press(sam, "Close betting")
+    recorded(other, 5)
+    cut(sam)
+    sam.bring_to_front()
+    tap(sam, "9h")
+    other.bring_to_front()
+    expect(other.locator('[data-place="P1"] .card-pending')).to_contain_text("9♥")
+    tap(other, "4s")
+    sam.bring_to_front()
+    tap(sam, "Kd")
+    restore(sam)
+    recorded(sam, 8)
+    recorded(other, 8)
+    assert told(5) == ["card P1 9h", "card B1 4s", "card P2 Kd"]
+
+
+def test_a_sheet_that_needs_the_server_says_so_and_loses_nothing(sam: Page) -> None:
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    cut(sam)
+    tap(sam, "9h")
+    sam.locator("#wrong-button").click()
+    expect(sam.locator("#toasts")).to_contain_text("This needs the server")
+    expect(sam.locator('[data-place="P1"] .card-pending')).to_be_visible()
+    restore(sam)
+    recorded(sam, 6)
+
+
+def test_where_the_rules_say_otherwise_it_is_said(sam: Page) -> None:
+    """What was shown ahead was a guess: here the hand turns out to be another device's."""
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    tableau = '{"values":{"9":9},"states":[["P1",0,0,"",[1,1,1,1,1,1,1,1,1,1]],["P2",5,0,"",[1,1,1,1,1,1,1,1,1,1]]]}'
+    sam.route("**/tableau/*", lambda route: route.fulfill(body=tableau, content_type="application/json"))
+    sam.reload()
+    expect(sam.locator("#console")).to_have_attribute("data-layout", "0")
+    tap(sam, "9h")
+    recorded(sam, 6)
+    expect(sam.get_by_role("alert").filter(has_text=re.compile("The rules say otherwise"))).to_be_visible()
+    expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
