@@ -140,15 +140,16 @@ def pay_values(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def pressed_with(table: Table, row: TableEvent) -> list[TableEvent]:
-    """The rows that the same press recorded, newest first, where all of them still count; else only this one."""
+    """The rows that the same press recorded, newest first; only this one where something else came after it."""
     base, dot, number = (row.key or "").rpartition(".")
     if not dot or not number.isdigit() or not 2 <= int(number) <= 99:
         return [row]
     keys = [part_key(base, n) for n in range(1, int(number) + 1)]
     rows = list(table.events.filter(key__in=keys, actor=row.actor).order_by("-seq"))
-    whole = [one.key for one in rows] == keys[::-1] and rows[0].seq - rows[-1].seq == len(rows) - 1
-    if not whole or any(one.name == log.Amended.name for one in rows):
+    if [one.key for one in rows] != keys[::-1] or rows[0].seq - rows[-1].seq != len(rows) - 1:
         return [row]
-    later = table.events.filter(seq__gt=rows[-1].seq, shoe_number=row.shoe_number, name=log.Amended.name)
+    later = list(table.events.filter(seq__gt=row.seq))
     amended = {event.seq for event in (one.parse() for one in later) if isinstance(event, log.Amended)}
-    return rows if amended.isdisjoint(one.seq for one in rows) else [row]
+    untouched = amended.isdisjoint(one.seq for one in rows)
+    newest = all(one.name == log.Amended.name or one.seq in amended for one in later)
+    return rows if untouched and newest else [row]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
 from django.utils import timezone
+from playwright.sync_api import Browser, Page, Route, expect
 
 from dealing.log import record
 from dealing.models import TableEvent
