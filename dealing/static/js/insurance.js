@@ -10,7 +10,7 @@
     const said = document.getElementById("said");
     if (!said || told === key) return;
     told = key;
-    said.textContent = text;
+    setTimeout(() => { said.textContent = text; }, 50); // after what the page says of the answer itself
   }
 
   function tick() {

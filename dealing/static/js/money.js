@@ -6,6 +6,7 @@
   let touch = window.matchMedia("(pointer: coarse)").matches; // how the page was used last
   let betting = false; // the last press was a bet: the next one is probably too
   let loud = ""; // the banner that was announced last
+  let scrolled = { phase: "", top: 0 }; // how far the middle of the dock was scrolled
 
   const bets = () => document.querySelector("#console [data-bets]");
   const chosen = (form, name) => form.querySelector(`[name=${name}]:checked`);
@@ -73,7 +74,7 @@
     const { form } = event.detail;
     betting = form.matches("[data-bets]");
     if (!betting) return;
-    form.querySelector("[name=key]").value = window.unsent.fresh();
+    form.querySelector("[name=key]").value = window.deviceQueue.fresh();
     form.querySelectorAll("[name=bet]").forEach((key) => { key.checked = false; });
     warn(form);
     if (!touch) toBets(form);
@@ -125,8 +126,19 @@
     loud = now;
   }
 
+  const phase = () => document.getElementById("console").dataset.phase;
+
+  document.addEventListener("scroll", function (event) {
+    if (event.target.matches && event.target.matches(".console-dock > *")) scrolled = { phase: phase(), top: event.target.scrollTop };
+  }, true);
+
   function ready() {
     announce();
+    if (scrolled.top && scrolled.phase === phase()) {
+      document.querySelectorAll(".console-dock > :not(.dock-foot)").forEach((part) => { part.scrollTop = scrolled.top; });
+    } else {
+      scrolled.top = 0;
+    }
     document.querySelectorAll("#console .pay-amount").forEach(differ);
     const form = bets();
     if (!form) return;
