@@ -69,7 +69,9 @@ def shifts_in_turn() -> Any:
 def test_every_hand_is_the_one_dealers_whose_shift_holds_it(spans: list[Span], asked: list[tuple[int, int]]) -> None:
     duty = Duty(spans)
     for table, minutes in asked:
-        there: list[int | None] = [s.dealer for s in spans if s.table == table and s.end and s.start <= at(minutes) < s.end]
+        there: list[int | None] = [
+            s.dealer for s in spans if s.table == table and s.end and s.start <= at(minutes) < s.end
+        ]
         assert [duty.dealer(table, at(minutes))] == (there or [None])
 
 
