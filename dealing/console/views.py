@@ -18,6 +18,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
@@ -152,6 +153,7 @@ def tables(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@gzip_page
 @reader_required
 def table(request: HttpRequest, code: str) -> HttpResponse:
     """The console of a table, or (asked by htmx) the part of it that changes."""

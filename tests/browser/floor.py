@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -97,29 +100,46 @@ def call(page: Page) -> None:
 
 
 class Server:
-    """The product in a process of its own, on the test's database: it can be killed."""
+    """The product in a process of its own, on the test's database: it can be killed.
 
-    def __init__(self) -> None:
+    With `production`, an empty folder, it is the production server with the static files collected there.
+    """
+
+    def __init__(self, production: Path | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
+        database = connection.settings_dict
+        place = "/".join(quote(str(database[part]), safe="") for part in ("HOST", "NAME"))
+        user = ":".join(quote(str(database[part]), safe="") for part in ("USER", "PASSWORD"))
+        url = f"sqlite:///{database['NAME']}" if connection.vendor == "sqlite" else f"postgres://{user}@{place}"
+        self.command = ["manage.py", "runserver", "--noreload", f"127.0.0.1:{self.port}"]
+        self.env = {**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+        if production is not None:
+            self.command = [
+                "-m",
+                "gunicorn",
+                "baccarat_audit.wsgi",
+                "--bind",
+                f"127.0.0.1:{self.port}",
+                "--threads",
+                "4",
+            ]
+            self.env |= {"DJANGO_SETTINGS_MODULE": "tests.settings_production", "STATIC_ROOT": str(production)}
+            collect = [sys.executable, "manage.py", "collectstatic", "--no-input", "-v0"]
+            subprocess.run(collect, cwd=settings.BASE_DIR, env=self.env, check=True)
         self.start()
 
     def start(self) -> None:
         """Start it (again), and wait until it answers."""
-        database = connection.settings_dict
-        place = "/".join(quote(str(database[part]), safe="") for part in ("HOST", "NAME"))
-        people = (
-            f"{quote(database['USER'], safe='')}:{quote(database['PASSWORD'], safe='')}@" if database["USER"] else ""
-        )
-        url = f"sqlite:///{database['NAME']}" if connection.vendor == "sqlite" else f"postgres://{people}{place}"
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "runserver", "--noreload", f"127.0.0.1:{self.port}"],
+            [sys.executable, *self.command],
             cwd=settings.BASE_DIR,
-            env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+            env=self.env,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         end = time.monotonic() + 30
         while time.monotonic() < end:
@@ -131,6 +151,7 @@ class Server:
         raise TimeoutError("the server does not answer")
 
     def kill(self) -> None:
-        """End it at once, with all its connections."""
-        self.process.kill()
+        """End it at once, with its workers and all its connections."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
