@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dealing.log import record_many
-from tests.browser.floor import PHONE, Server, call, device, lines, open_shoe, phase, press, recorded, tap, told
+from tests.browser.floor import PHONE, Server, call, device, lines, log_in, open_shoe, phase, press, recorded, tap, told
 from tests.conftest import MakeTable, People
 from tests.table_logs import simulated
 
@@ -160,9 +160,6 @@ def test_the_first_view_weighs_little(
 
 
 def device_of(context: Any, address: str) -> Page:
-    from dealing.log import record_many
-from tests.browser.floor import log_in
-
     page: Page = context.new_page()
     log_in(page, address, "sam")
     return page
