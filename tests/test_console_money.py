@@ -407,3 +407,22 @@ def test_amounts_are_exact(console: Console) -> None:
     played(console, (3, "banker", "0.03"))
     (line,) = state_of(console).pay_sheet.rows
     assert (line.owed, line.commission) == (Decimal("0.03"), Decimal("0.00"))
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_the_key_says_that_the_next_hand_follows(
+    client: Client, people: People, table: MakeTable, called: bool
+) -> None:
+    client.force_login(people("supervisor", "sam"))
+    console = played(Console(client, table("B09")).shoe(), (3, "banker", "500"))
+    if called:
+        console.press("called", call="banker 2 7")
+    assert ("All paid 475.00 and next hand" in text(console.page)) is called
+    console.press("paid_all", **{"pay-3-banker": "475.00"})
+    assert (console.last["event"] == "betting_opened") is called
+
+
+def test_the_bets_can_be_looked_up_while_cards_are_dealt(console: Console) -> None:
+    played(console, (3, "banker", "500"), cards=BANKER_WINS[:3])
+    assert '<details class="bets-standing" >' in console.page
+    assert "1 bet stands 500.00" in text(console.page)

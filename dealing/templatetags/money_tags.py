@@ -13,12 +13,13 @@ from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dealing.console import money
+from dealing.console import composite, money
 from dealing.console.forms import EventForm
 from dealing.console.limits import amount
-from dealing.console.state import HandOf, redealt_by, redealt_from
+from dealing.console.state import HandOf, State, redealt_by, redealt_from
 from dealing.models import Shoe, Table
 from dealing.rules.audit import HandAudit
+from dealing.rules.bets import amount_text
 from dealing.rules.cards import RANKS
 from dealing.rules.judge import ShoeFold
 
@@ -83,6 +84,19 @@ def with_cents(value: Any) -> str:
 def pay_sheet(audit: HandAudit) -> money.PaySheet:
     """What every seat of a hand is owed, was paid, and gets back."""
     return money.PaySheet(money.pay_rows(audit), audit.status == "voided")
+
+
+@register.simple_tag
+def pays_follow(state: State) -> str:
+    """What follows once all waiting rows are paid as owed: `next`, `last` (the shoe's last hand closes), or nothing."""
+    if not state.hand_open or not state.table.follow_on or not state.shoe or not state.hand:
+        return ""
+    common = {"table": state.table.code, "shoe": state.shoe.number, "hand": state.hand.number, "event": "paid"}
+    rows = state.pay_sheet.waiting
+    lines = [common | {"seat": row.seat, "bet": row.bet, "amount": amount_text(row.rest)} for row in rows]
+    if not composite.follows(state, *lines):
+        return ""
+    return "last" if composite.is_last(state) else "next"
 
 
 @register.simple_tag
