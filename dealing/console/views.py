@@ -1,4 +1,4 @@
-"""The pages of the pit, the console of a table, and the one address that records."""
+"""The console of a table, its past shoes and hands, and the one address that records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, render
@@ -95,13 +94,6 @@ class Answer:
 # Tables.
 
 
-def _tables(request: HttpRequest) -> QuerySet[Table]:
-    """The tables a person may see: those of their house, all of them for somebody who belongs to none."""
-    found = Table.objects.select_related("venue")
-    member = _member(request)
-    return found.filter(venue=member.venue_id) if member else found
-
-
 def _member(request: HttpRequest) -> StaffMember | None:
     return getattr(request.user, "staff_member", None)
 
@@ -112,41 +104,6 @@ def _table(request: HttpRequest, code: str) -> Table:
     if found is None or (member and member.venue_id != found.venue_id):
         raise Http404
     return found
-
-
-@require_safe
-@reader_required
-def tables(request: HttpRequest) -> HttpResponse:
-    """The pit: every table in use, with what goes on there."""
-    rows = list(_tables(request).filter(is_active=True))
-    shoes: dict[int, Shoe] = {}
-    for opened in Shoe.objects.filter(table__in=rows, status=Shoe.Status.OPEN).order_by("number"):
-        shoes[opened.table_id] = opened
-    hands: dict[int, Hand] = {}
-    finished: dict[int, Hand] = {}
-    for hand in (
-        Hand.objects.filter(shoe__in=shoes.values())
-        .only("shoe_id", "number", "status", "winner", "player", "banker")
-        .order_by("number")
-    ):
-        hands[hand.shoe_id] = hand
-        if hand.winner and hand.status != Hand.Status.OPEN:
-            finished[hand.shoe_id] = hand
-    pit = []
-    for table in rows:
-        shoe = shoes.get(table.pk)
-        last = finished.get(shoe.pk) if shoe else None
-        pit.append(
-            {
-                "table": table,
-                "ruleset": words.ruleset(shoe.ruleset if shoe else table.ruleset),
-                "shoe": shoe,
-                "hand": hands.get(shoe.pk) if shoe else None,
-                "last": last,
-                "result": words.result(last.winner, last.player or 0, last.banker or 0) if last else "",
-            }
-        )
-    return render(request, "console/tables.html", {"pit": pit})
 
 
 # The console.
