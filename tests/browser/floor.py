@@ -56,7 +56,7 @@ def log_in(page: Page, address: str, user: str, table: str = "B07") -> None:
     page.fill("[name=password]", PASSWORD)
     page.press("[name=password]", "Enter")
     expect(page.locator("#console")).to_be_visible()
-    page.wait_for_function("window.deviceQueue && window.tableConsole")  # before that, a press is a plain form's
+    page.wait_for_function("() => window.deviceQueue && window.tableConsole")  # before that, a press is a plain form's
 
 
 def lines() -> list[dict[str, Any]]:

@@ -259,6 +259,30 @@ def test_entries_of_somebody_else_wait_for_them(sam: Page, live_server: Any, peo
     expect(strip(sam)).to_contain_text("not sent: 1")
 
 
+def test_every_other_page_says_what_was_left_at_a_table(sam: Page, live_server: Any) -> None:
+    sam.route("**/record/", lambda route: route.abort())
+    press(sam, "Close betting")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+    sam.goto(f"{live_server.url}/tables/")
+    expect(sam.locator("#toasts")).to_contain_text("not sent at table B07: 1")
+    sam.unroute("**/record/")
+    sam.locator("#toasts").get_by_role("link").click()
+    recorded(sam, 5)
+
+
+def test_face_down_cards_are_entered_as_fast_as_they_are_dealt(sam: Page) -> None:
+    """What they are is not known, so nothing is guessed; each goes to the place that is due when it arrives."""
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    cut(sam)
+    for _card in range(4):
+        sam.locator("#face-down").click()
+    expect(sam.locator(".due-words")).to_contain_text("What is due is known when the server has answered.")
+    restore(sam)
+    recorded(sam, 9)
+    assert [line["to"] for line in lines()[5:]] == ["P1", "B1", "P2", "B2"]
+
+
 # Pressed in haste.
 
 

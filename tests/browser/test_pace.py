@@ -98,7 +98,7 @@ def test_a_whole_hand_by_keyboard_alone(live_server: Any, browser: Browser, peop
 def test_in_thai_on_a_phone_without_the_network(ranks: Page) -> None:
     ranks.locator('.languages [value="th"]').click()
     expect(ranks.locator("html")).to_have_attribute("lang", "th")
-    ranks.wait_for_function("window.deviceQueue && window.tableConsole")
+    ranks.wait_for_function("() => window.deviceQueue && window.tableConsole")
     expect(ranks.locator("#console")).to_have_attribute("data-layout", "0")
     ranks.context.set_offline(True)
     press(ranks, "ปิดรับเดิมพัน")
@@ -144,11 +144,11 @@ def test_the_first_view_weighs_little(
         )
         wire.send("Network.enable")
         page.goto(f"{server.address}/tables/B07/")
-        page.wait_for_function("window.deviceQueue && window.tableConsole")
+        page.wait_for_function("() => window.deviceQueue && window.tableConsole")
         page.evaluate("document.fonts.ready")
         expect(page.locator("html")).to_have_attribute("lang", "th")
         kinds = ("/tables/B07/", ".css", ".js", ".woff2", ".json", "mark")
-        page.wait_for_function("performance.getEntriesByType('resource').some((one) => one.name.endsWith('.json'))")
+        page.wait_for_function("() => performance.getEntriesByType('resource').some((one) => one.name.endsWith('.json'))")
         page.locator("#entry-card, .button-large").first.is_visible()
         assert all(any(kind in address for address in sizes) for kind in kinds[:5]), sizes
         total = sum(sizes.values())

@@ -156,7 +156,8 @@
     const felt = table.querySelector(".felt");
     if (ahead && felt) {
       model.cards.forEach((card) => put(felt, card));
-      if (!model.unsure) mark(table, felt, model);
+      if (model.unsure) waiting(table, felt);
+      else mark(table, felt, model);
     }
     old.replaceWith(table);
     if (window.htmx) window.htmx.process(table);
@@ -186,6 +187,21 @@
     on.querySelector(".felt-place-name").textContent = place;
   }
 
+  // Nothing is guessed: the server's answer says what is due.
+  function waiting(table, felt) {
+    felt.querySelectorAll(".card-slot-due").forEach((slot) => slot.classList.remove("card-slot-due"));
+    const line = part("due");
+    line.querySelector(".due-words").textContent = words.unsure;
+    line.querySelector(".due-place").hidden = true;
+    replaceDue(table, felt, line);
+  }
+
+  function replaceDue(table, felt, line) {
+    const old = table.querySelector(".due");
+    if (old) old.replaceWith(line);
+    else felt.after(line);
+  }
+
   function mark(table, felt, model) {
     const [due, player, banker, winner] = rules.states[model.state];
     const over = model.phase === "over";
@@ -208,9 +224,7 @@
     line.querySelector(".due-words").textContent = winner ? filled(words[winner], { high, low: Math.min(player, banker), points: high }) : words[`due${due}`];
     line.querySelector(".due-place").textContent = due;
     line.querySelector(".due-place").hidden = !due;
-    const old = table.querySelector(".due");
-    if (old) old.replaceWith(line);
-    else felt.after(line);
+    replaceDue(table, felt, line);
   }
 
   function drawDock(page, model, entries) {
@@ -222,15 +236,19 @@
       const event = form.querySelector("[name=event]").value;
       if (DOCK.includes(event)) form.querySelector("[name=hand]").value = BEGINS.includes(event) ? playing : model.hand;
     });
-    drawPlaces(dock, model);
+    drawPlaces(dock, model, entries.length > 0);
     drawCalls(dock, model, entries.length > 0);
     drawUndo(dock, entries);
   }
 
-  function drawPlaces(dock, model) {
+  function drawPlaces(dock, model, ahead) {
     const row = dock.querySelector(".entry-places");
-    if (!row || model.unsure || row.querySelector("[data-touched]")) return;
-    const due = rules.states[model.state][0];
+    if (!row || row.querySelector("[data-touched]")) return;
+    if (model.unsure && !ahead) {
+      row.querySelectorAll("input").forEach((key) => { key.checked = key.value === pristine.chosen; });
+      return;
+    }
+    const due = model.unsure ? "" : rules.states[model.state][0];
     const taken = new Set([...(model.fresh ? [] : pristine.taken), ...model.cards.map((card) => card.place)]);
     row.querySelectorAll("label").forEach(function (label) {
       const key = label.querySelector("input");
@@ -280,6 +298,7 @@
       phase: page.dataset.phase,
       table: page.querySelector(".console-table")?.cloneNode(true),
       calls: page.querySelector(".call-keys")?.cloneNode(true),
+      chosen: page.querySelector(".entry-places input:checked")?.value,
       taken: [...page.querySelectorAll(".place-taken input")].map((key) => key.value),
       undo: undo && { hidden: undo.hidden, text: undo.querySelector("small").textContent, entry: undo.querySelector("[name=entry]").value },
     };
@@ -307,7 +326,7 @@
   document.addEventListener("queue:entering", function (event) {
     const { fields, form } = event.detail;
     // Where nobody chose a place and none can be told yet, the card goes to the one that is due when it arrives.
-    if (form.matches("#entry") && fields.to && lost() && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
+    if (form.matches("#entry") && fields.event === "card" && lost() && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
     const card = fields.event === "card" && read(fields);
     if (card) event.detail.words = `${name(card)} → ${card.place}`;
     else if (fields.event === "card" || fields.event === "burn_card") event.detail.words = `${fields.card_rank || ""}${fields.card || ""}${words[`suit${(fields.card_suit || "").toUpperCase()}`] || ""}`;

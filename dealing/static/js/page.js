@@ -11,7 +11,13 @@
     if (!text || !box) return;
     const toast = document.getElementById("toast").content.cloneNode(true);
     toast.querySelector("p").textContent = text.textContent;
-    box.replaceChildren(toast);
+    clear(box);
+    box.append(toast);
+  }
+
+  // What other tables' entries wait for stays.
+  function clear(box) {
+    box.querySelectorAll(".toast:not(.left-behind)").forEach((toast) => toast.remove());
   }
 
   function darkNow() {
@@ -67,6 +73,29 @@
     });
   });
 
+  // Entries that a console left on this device go out when that console is opened again: say so on every other page.
+  function leftBehind() {
+    const told = document.getElementById("left-behind");
+    const box = document.getElementById("toasts");
+    if (!told || !box || document.getElementById("unsent")) return;
+    const counts = {};
+    try {
+      for (const name of Object.keys(localStorage)) {
+        const [kind, table] = name.split(":");
+        if (kind === "unsent") counts[table] = (counts[table] || 0) + 1;
+      }
+    } catch { return; }
+    for (const [table, number] of Object.entries(counts)) {
+      const toast = told.content.cloneNode(true);
+      const link = document.createElement("a");
+      link.href = told.dataset.address.replace("TABLE", table);
+      link.textContent = told.dataset.words.replace("{table}", table).replace("{number}", number);
+      toast.querySelector("p").append(link);
+      box.append(toast);
+    }
+  }
+  document.addEventListener("DOMContentLoaded", leftBehind);
+
   document.addEventListener("page:say", (event) => say(event.detail));
   document.addEventListener("htmx:sendError", () => say("offline"));
   document.addEventListener("htmx:timeout", () => say("offline"));
@@ -74,6 +103,6 @@
     say(event.detail.xhr.status === 403 ? "stale" : "failed");
   });
   document.addEventListener("htmx:afterRequest", function (event) {
-    if (event.detail.successful) document.getElementById("toasts").replaceChildren();
+    if (event.detail.successful) clear(document.getElementById("toasts"));
   });
 })();
