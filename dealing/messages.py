@@ -5,11 +5,13 @@ The judge's errors carry a code and parameters; here each code has its sentence.
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from dealing.dates import buddhist, moment
 from dealing.rules.events import EventError
 
 #: What a key of a log line is called on a page.
@@ -122,10 +124,16 @@ TEMPLATES: Final[dict[str, Promise]] = {
 }
 
 
+#: Messages of which every detail is a time.
+OF_TIMES: Final = frozenset({"at-earlier", "at-future"})
+
+
 def reason(error: EventError) -> str:
     """Why, without the key: for a message that stands at its field. In the active language."""
     cause = error.params.get("cause")
     params = {**error.params, "detail": explain(cause)} if isinstance(cause, EventError) else error.params
+    if error.code in OF_TIMES and buddhist():
+        params = {name: moment(dt.datetime.fromisoformat(str(value))) for name, value in params.items()}
     template = TEMPLATES.get(error.code)
     return str(error.messages[error.code] if template is None else template).format_map(params)
 

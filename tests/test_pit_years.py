@@ -14,7 +14,10 @@ from django.test import Client
 from django.utils.translation import override
 
 from dealing import dates
+from dealing.log import LogError
+from dealing.messages import explain
 from dealing.models import StaffMember, TableEvent
+from dealing.rules.events import format_time
 from incidents.review.sheet import sheet
 from incidents.selectors import load_case
 from tests.conftest import MakeTable, People
@@ -111,6 +114,20 @@ def test_logs_and_exports_never_do(here: House, people: People) -> None:
         call_command("export_log", "B07", stdout=out)
     assert f'"at":"{year}-' in out.getvalue().replace('": "', '":"')
     assert str(year + 543) not in out.getvalue()
+
+
+@pytest.mark.parametrize("code", ["at-future", "at-earlier"])
+def test_a_message_with_a_time_shows_them_too(people: People, code: str) -> None:
+    user = chooses(people, "recorder", True)
+    error = LogError(
+        "at", code, **{"at-future": {"now": format_time(AT)}, "at-earlier": {"last": format_time(AT)}}[code]
+    )
+    with override("th"):
+        assert "2026-07-12T21:04:05" in explain(error)
+        with dates.years_of(lambda: user):
+            assert "12 ก.ค. 2569 21:04:05" in explain(error)
+    with dates.years_of(lambda: user):
+        assert "2026-07-12T21:04:05" in explain(error), "in English"
 
 
 # Preferences.
