@@ -390,8 +390,8 @@ def test_a_closed_hand_can_be_paid_late(console: Console) -> None:
 def test_the_hand_page_shows_the_whole_settlement(console: Console) -> None:
     played(console, (3, "banker", "500"), (4, "player", "100")).press("paid", seat=3, bet="banker", amount="475")
     page = text(console.client.get(reverse("console:hand", args=("B07", 1, 1))).content.decode())
-    assert "3 Banker 500.00 0.95 25.00 475.00 475.00 – 500.00" in page
-    assert "4 Player 100.00 – – 0.00 – – lost" in page
+    assert "Seat 3 · Banker 500.00 475.00 × 0.95 · commission 25.00 475.00 – 500.00" in page
+    assert "Seat 4 · Player 100.00 0.00 – – lost" in page
 
 
 def test_rubbish_on_the_pay_sheet_is_never_an_error(console: Console) -> None:
