@@ -107,6 +107,13 @@ def select_one(model: type[M], rest: str, params: Sequence[Any], lock: bool = Fa
     return None if found is None else _row(model, found)
 
 
+def select_all(model: type[M], rest: str, params: Sequence[Any]) -> list[M]:
+    """The rows of `SELECT … FROM model <rest>`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_select(model) + rest, params)
+        return [_row(model, values) for values in cursor.fetchall()]
+
+
 def select_pair(
     model: type[M], other: type[N], rest: str, params: Sequence[Any], lock: bool = False
 ) -> tuple[M, N | None] | None:

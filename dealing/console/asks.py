@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from dealing import rows
 from dealing.console.limits import Limits, seat_total
 from dealing.models import Shoe, Table
 from dealing.rules.rulesets import get_ruleset
@@ -56,9 +57,11 @@ def after_last(table: Table, form: EventForm, data: Mapping[str, str]) -> Ask | 
     if form.event == "card" and data.get("to") != "P1" and not data.get("sheet"):
         return None
     number = _whole(data.get("hand"))
-    shoe = Shoe.objects.filter(table=table, status=Shoe.Status.OPEN).order_by("-number").only("fold", "ruleset").first()
+    if number is None:
+        return None
+    shoe = rows.select_one(Shoe, "WHERE table_id = %s AND status = %s ORDER BY number DESC LIMIT 1", [table.pk, "open"])
     last = shoe.fold["last_hand"] if shoe else None
-    if shoe is None or last is None or number is None or number <= max(last, shoe.fold["hand"]):
+    if shoe is None or last is None or number <= max(last, shoe.fold["hand"]):
         return None
     ruleset, language = get_ruleset(shoe.ruleset), get_language() or "en"
     cited = [ruleset.cite(rule, language) for rule in AFTER_LAST_RULES]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from dealing import wording
-from dealing.models import Table
+from dealing import rows, wording
+from dealing.models import BetLimit, Table
 from dealing.rules import events as log
 from dealing.rules.judge import effective
 
@@ -52,7 +52,8 @@ class Limits:
     @classmethod
     def of(cls, table: Table) -> Limits:
         """Read them, in one query."""
-        return cls({row.bet: Limit(row.minimum, row.maximum) for row in table.limits.all()})
+        found = rows.select_all(BetLimit, "WHERE table_id = %s", [table.pk])  # asked for every bet
+        return cls({row.bet: Limit(row.minimum, row.maximum) for row in found})
 
     def __bool__(self) -> bool:
         return bool(self.by_bet)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+import msgspec
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from dealing import wording
@@ -102,17 +104,26 @@ def standing(events: Iterable[tuple[int, log.Event]], findings: Sequence[Finding
 
 def recent(table: Table) -> tuple[list[Decimal], list[int]]:
     """The stakes used last at the table, the smallest first, and the seats beyond those with a key that bet lately."""
-    rows = table.events.filter(name="bet", seq__gt=table.last_seq - LOOK_BACK).order_by("-seq")
-    stakes: dict[Decimal, None] = {}
-    seats: set[int] = set()
-    for payload in rows.values_list("payload", flat=True)[:60]:
-        event = log.parse_line(payload)
-        if isinstance(event, log.Bet):
-            if len(stakes) < STAKES:
-                stakes[event.stake.normalize()] = None
-            if event.seat not in SEATS:
-                seats.add(event.seat)
-    return sorted(stakes), sorted(seats)[:6]
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST_BETS, [table.pk, table.last_seq - LOOK_BACK])
+        bets = [_SEAT_AND_STAKE.decode(payload) for (payload,) in cursor.fetchall()]
+    stakes = dict.fromkeys(bet.stake.normalize() for bet in bets)
+    seats = {bet.seat for bet in bets if bet.seat not in SEATS}
+    return sorted(list(stakes)[:STAKES]), sorted(seats)[:6]
+
+
+class _SeatAndStake(msgspec.Struct):
+    """All that is wanted of the line of a bet that is in the log already."""
+
+    seat: int
+    stake: Decimal
+
+
+_SEAT_AND_STAKE: Final = msgspec.json.Decoder(_SeatAndStake)
+_LAST_BETS: Final = (
+    "SELECT payload FROM dealing_tableevent WHERE table_id = %s AND seq > %s AND name = 'bet' "
+    "ORDER BY seq DESC LIMIT 60"
+)
 
 
 class PayRow(NamedTuple):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from django import template
 from django.forms import BoundField
 from django.template import Context
+from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from dealing.console import composite, money
@@ -46,20 +50,65 @@ def plain_amount(value: Any) -> str:
     return amount(value)
 
 
-class SeatKeys(NamedTuple):
-    """The keys of a seat field: each with whether it is down, and what stands in the field for another seat."""
-
-    keys: list[tuple[int, bool]]
-    other: str
+# Seats, bets and what stands are much the same from one bet to the next: drawn once, kept by all that they show.
 
 
 @register.simple_tag
-def seat_keys(field: BoundField) -> SeatKeys:
-    """The keys of a seat field with the seat chosen, or typed, so far."""
+def seat_keys(field: BoundField) -> SafeString:
+    """The keys of a seat field with the seat chosen, or typed, so far, and the field for another seat."""
     value = str(field.value() or "").strip()
-    seats = getattr(field.field, "seats", ())
+    described = f"{field.auto_id}-error" if field.errors else ""
+    seats = tuple(getattr(field.field, "seats", ()))
+    return _seat_keys(get_language() or "en", field.html_name, str(field.id_for_label), seats, value, described)
+
+
+@lru_cache(maxsize=1024)
+def _seat_keys(language: str, name: str, key: str, seats: tuple[int, ...], value: str, described: str) -> SafeString:
     keys = [(seat, str(seat) == value) for seat in seats]
-    return SeatKeys(keys, "" if any(down for _seat, down in keys) else value)
+    other = "" if any(down for _seat, down in keys) else value
+    shown = {"name": name, "id": key, "keys": keys, "other": other, "described": described}
+    return render_to_string("console/fields/seat_keys.html", shown)
+
+
+@register.simple_tag
+def bet_key(field: BoundField, key: money.BetKey, chosen: str) -> SafeString:
+    """One key of a bet field."""
+    return _bet_key(get_language() or "en", field.html_name, key, key.name == chosen)
+
+
+@lru_cache(maxsize=2048)
+def _bet_key(language: str, name: str, key: money.BetKey, chosen: bool) -> SafeString:
+    return render_to_string("console/fields/bet_key.html", {"name": name, "key": key, "chosen": chosen})
+
+
+@register.simple_tag
+def standing_bet(bet: money.StandingBet, address: str) -> SafeString:
+    """A bet that stands on the hand, with the way to its entry."""
+    return _standing_bet(get_language() or "en", bet, address)
+
+
+@lru_cache(maxsize=4096)
+def _standing_bet(language: str, bet: money.StandingBet, address: str) -> SafeString:
+    return render_to_string("console/standing_bet.html", {"bet": bet, "address": address})
+
+
+@register.simple_tag
+def shoe_cards(state: State) -> SafeString:
+    """How many cards of the shoe were seen, are out unseen, and are left."""
+    return _shoe_cards(
+        get_language() or "en",
+        state.cards_total,
+        state.cards_gone,
+        state.cards_left,
+        state.cards_seen,
+        state.cards_unseen,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _shoe_cards(language: str, total: int, gone: int, left: int, seen: int, unseen: int) -> SafeString:
+    shown = {"total": total, "gone": gone, "left": left, "seen": seen, "unseen": unseen}
+    return render_to_string("console/shoe_cards.html", shown)
 
 
 @register.filter
