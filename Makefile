@@ -1,6 +1,6 @@
 # make run    serve the product with demo data           make test   everything the project checks
 # make lint   the quick checks alone                      make bench  the benchmarks
-# make clean  remove what was made, but not var/ (the data)
+# make pictures  the pictures in docs/        make clean  remove what was made, but not var/ (the data)
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -13,7 +13,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: run test lint suite bench clean
+.PHONY: run test lint suite bench pictures clean
 .DELETE_ON_ERROR:
 
 # Asked before anything is printed: the log-ins of a server that cannot start lead nowhere.
@@ -51,6 +51,9 @@ endif
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
+
+pictures: .venv/.dev
+	$(BIN)/python -m tests.pictures
 
 clean:
 	rm -rf .venv staticfiles var/tests var/test-results .benchmarks .hypothesis .import_linter_cache .mypy_cache \
