@@ -255,9 +255,10 @@ def _wrong_groups(state: State) -> list[dict[str, Any]]:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     """The entry line as it was sent."""
+    place = str(data.get("to", data.get("place", ""))).removeprefix("open-")
     return Entry(
         typed=str(data.get("card", "")),
-        place=str(data.get("to", data.get("place", ""))).removeprefix("open-"),
+        place="" if place == PROPOSED else place,
         rank=str(data.get("card_rank", "")),
     )
 
@@ -625,7 +626,8 @@ def _entry_field(error: EventError) -> str:
 def _refused_pays(request: HttpRequest, table: Table, data: Mapping[str, str], errors: dict[str, str]) -> HttpResponse:
     """Nothing was paid: say why beside each amount, with all that was typed kept."""
     values = composite.pay_values(data)
-    answer = Answer(status=422, pay_values=values, pay_errors=errors, error=errors.get("", ""))
+    key = data.get("key", "")
+    answer = Answer(status=422, key=key, pay_values=values, pay_errors=errors, error=errors.get("", ""))
     return _console(request, table, answer)
 
 

@@ -208,6 +208,25 @@ def test_a_refused_entry_is_changed_and_keeps_its_turn(sam: Page) -> None:
     expect(strip(sam)).to_be_hidden()
 
 
+def test_a_changed_entry_keeps_the_place_that_was_chosen(sam: Page) -> None:
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    cut(sam)
+    sam.locator('#entry label.place:has-text("B3")').click()
+    sam.fill("#entry-card", "zz")
+    sam.press("#entry-card", "Enter")
+    expect(strip(sam)).to_contain_text("not sent: 1")
+    restore(sam)
+    strip(sam).get_by_role("button", name="Change").click()
+    expect(sam.locator('#entry [name="to"][value="B3"]')).to_be_checked()
+    sam.fill("#entry-card", "9h")
+    sam.press("#entry-card", "Enter")
+    recorded(sam, 6)
+    assert told(5) == ["card B3 9h"]
+    # The dealer's mistake is recorded, and said.
+    expect(sam.locator('[data-finding="initial-card-misplaced"]')).to_be_visible()
+
+
 def test_a_refused_entry_can_be_sent_again(sam: Page) -> None:
     """Another device was quicker: looked at, it is meant all the same."""
     cut(sam)
@@ -319,8 +338,9 @@ def test_two_pages_of_one_device_send_everything_once(sam: Page) -> None:
     other.goto(sam.url)
     press(sam, "Close betting")
     recorded(other, 5)
-    cut(sam)
     sam.bring_to_front()
+    recorded(sam, 5)
+    cut(sam)
     tap(sam, "9h")
     other.bring_to_front()
     expect(other.locator('[data-place="P1"] .card-pending')).to_contain_text("9♥")

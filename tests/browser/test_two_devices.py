@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from dealing.log import record
 from tests.browser.floor import PHONE, TABLET, device, open_shoe, phase, press, recorded, tap, told
 from tests.conftest import MakeTable, People
 
@@ -70,6 +71,20 @@ def test_what_is_being_typed_stays_while_others_record(pair: Pair) -> None:
     expect(sam.locator("#entry-card")).to_have_value("4s")
 
 
+def test_what_was_refused_and_stands_in_its_field_stays_too(pair: Pair) -> None:
+    sam, rita = pair
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    recorded(rita, 5)
+    sam.locator("#entry-card").fill("zz")
+    sam.locator("#entry-card").press("Enter")
+    expect(sam.locator("#entry-error")).to_be_visible()
+    tap(rita, "9h")
+    recorded(sam, 6)
+    expect(sam.locator("#entry-card")).to_have_value("zz")
+    expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
+
+
 def test_an_open_sheet_stays_with_all_that_is_filled_in(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")
@@ -111,8 +126,6 @@ def test_the_same_card_from_both_devices_is_recorded_once_and_asked_about(pair: 
 
 def test_bets_on_one_device_and_cards_on_the_other_do_not_stop_each_other(pair: Pair) -> None:
     sam, rita = pair
-    from dealing.log import record
-
     press(sam, "Close betting")
     recorded(sam, 5)
     sam.route("**/head/*", lambda route: route.abort())

@@ -24,10 +24,11 @@
 
   // ---- where the hand stands ----
 
+  // What the server said last; the phase in the page itself may be one that is shown ahead.
   function served() {
     const said = console_().dataset;
     const known = said.layout !== "" && rules;
-    return { phase: said.phase, hand: Number(said.hand), state: known ? Number(said.layout) : null, dealt: Number(said.cards), bets: Number(said.bets), cards: [], fresh: false, unsure: !known };
+    return { phase: pristine.phase, hand: Number(said.hand), state: known ? Number(said.layout) : null, dealt: Number(said.cards), bets: Number(said.bets), cards: [], fresh: false, unsure: !known };
   }
 
   const start = (hand, phase) => ({ phase, hand, state: 0, dealt: 0, bets: 0, cards: [], fresh: true, unsure: false });
@@ -119,7 +120,7 @@
   // Whether what is on its way leaves it open which place is due.
   function lost() {
     const entries = onTheWay();
-    return window.deviceQueue.stuck() || (entries.length > 0 && entries.reduce((before, entry) => step(before, entry.fields), served_()).unsure);
+    return window.deviceQueue.stuck() || (entries.length > 0 && entries.reduce((before, entry) => step(before, entry.fields), served()).unsure);
   }
 
   // ---- drawn ----
@@ -129,7 +130,7 @@
     if (!page || !pristine) return;
     const entries = onTheWay();
     if (!entries.length && !drawn) { shownPhase = page.dataset.phase; return; }
-    const model = entries.reduce((before, entry) => step(before, entry.fields), served_());
+    const model = entries.reduce((before, entry) => step(before, entry.fields), served());
     page.dataset.phase = model.phase;
     page.toggleAttribute("data-ahead", entries.length > 0);
     drawTable(page, model, entries.length > 0);
@@ -141,11 +142,6 @@
       if (more) more.open = model.phase !== "complete" && model.phase !== "called";
     }
     window.tableConsole.ready();
-  }
-
-  // The server's own word: the phase in the page may be one that was shown ahead.
-  function served_() {
-    return { ...served(), phase: pristine.phase };
   }
 
   function drawTable(page, model, ahead) {
@@ -321,12 +317,13 @@
     console_().querySelector(".console-head").after(notice);
   }
 
-  document.addEventListener("queue:answer", (event) => { expected = pristine && step(served_(), event.detail.entry.fields); });
+  document.addEventListener("queue:answer", (event) => { expected = pristine && step(served(), event.detail.entry.fields); });
 
   document.addEventListener("queue:entering", function (event) {
     const { fields, form } = event.detail;
     // Where nobody chose a place and none can be told yet, the card goes to the one that is due when it arrives.
-    if (form.matches("#entry") && fields.event === "card" && lost() && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
+    const open = form.matches("#entry") && fields.event === "card" && !window.deviceQueue.holds(fields.key) && lost();
+    if (open && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
     const card = fields.event === "card" && read(fields);
     if (card) event.detail.words = `${name(card)} → ${card.place}`;
     else if (fields.event === "card" || fields.event === "burn_card") event.detail.words = `${fields.card_rank || ""}${fields.card || ""}${words[`suit${(fields.card_suit || "").toUpperCase()}`] || ""}`;

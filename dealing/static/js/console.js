@@ -29,6 +29,7 @@
     now.prepend(...next.children);
     if (window.htmx) window.htmx.process(now);
     restore(now, kept);
+    if (now.dataset.status !== "200") touchKept(now);
     if (scrolled && now.querySelector(".console-dock")) now.querySelector(".console-dock").scrollTop = scrolled;
     document.dispatchEvent(new CustomEvent("console:shown"));
     ready();
@@ -46,6 +47,15 @@
       at: inside && active.matches("input:not([type=radio], [type=checkbox]), textarea") ? [active.selectionStart, active.selectionEnd] : null,
       open: [...now.querySelectorAll("details[id][open]")].map((node) => node.id),
     };
+  }
+
+  // What a refusal left standing in its form was typed by a person too.
+  function touchKept(now) {
+    const left = now.querySelectorAll("#entry-card, #entry [name=card_rank], form:has([aria-invalid], .field-error) :is(input, textarea)");
+    for (const input of left) {
+      if (input.type === "hidden" || input.name === "to") continue;
+      if (input.type === "radio" || input.type === "checkbox" ? input.checked : input.value) input.dataset.touched = "";
+    }
   }
 
   function pathOf(node) {

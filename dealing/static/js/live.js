@@ -20,8 +20,8 @@
   }
 
   async function look() {
-    // While an entry is on its way its own answer brings everything.
-    if (window.deviceQueue && window.deviceQueue.pending().length) return again();
+    // While an entry is on its way its own answer brings everything; a question that stands open is not taken away.
+    if ((window.deviceQueue && window.deviceQueue.pending().length) || console_().querySelector(".ask")) return again();
     const seq = console_().dataset.seq;
     try {
       const response = await fetch(`${roads.dataset.head}?seq=${seq}`, options());
@@ -51,7 +51,9 @@
     refresh();
     again();
   });
-  document.addEventListener("visibilitychange", again);
+  // Another page of this device has sent what was shown here as on its way.
+  document.addEventListener("queue:changed", (event) => { if (event.detail.elsewhere) look(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") look(); });
   window.addEventListener("online", look);
   again();
 })();

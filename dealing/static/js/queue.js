@@ -215,7 +215,7 @@
   window.addEventListener("storage", function (event) {
     if (event.key && !event.key.startsWith("unsent:")) return;
     changed({ elsewhere: true });
-    retry();
+    setTimeout(retry, 500); // the page where it was entered comes first: it shows the answer
   });
 
   // ---- said ----
@@ -317,6 +317,8 @@
     device,
     // Whether an entry was refused and stands in the way of what comes after it.
     stuck: () => list().some((entry) => entry.refused),
+    // Whether a form stands for an entry that waits here already: sent again, it takes that one's turn.
+    holds: (key) => all().some((entry) => entry.fields.key === key),
     fresh: () => `${device}.${secret(16)}`,
     // What is on its way and not refused: a refused entry stops those behind it.
     pending() {
