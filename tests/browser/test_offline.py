@@ -333,6 +333,34 @@ def test_a_double_click_presses_nothing_that_comes_into_the_place(sam: Page) -> 
     assert told(4) == [*HAND, "betting_opened"]
 
 
+def test_a_key_that_is_held_down_presses_once(
+    live_server: Any, browser: Browser, people: People, table: MakeTable
+) -> None:
+    people("supervisor", "sam")
+    table()
+    open_shoe()
+    page = device(browser, live_server.url)
+    expect(page.get_by_role("button", name="Close betting")).to_be_focused()
+    for _repeat in range(4):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    recorded(page, 5)
+    expect(page.locator("#entry-card")).to_be_focused()
+    expect(page.locator("#entry-error")).to_have_count(0)
+    page.keyboard.type("9h")
+    page.keyboard.press("Enter")
+    recorded(page, 6)
+    page.context.close()
+
+
+def test_a_page_whose_token_is_gone_gets_another(sam: Page) -> None:
+    """As after a log-in in another tab."""
+    sam.context.clear_cookies(name="csrftoken")
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    assert told(4) == ["betting_closed"]
+
+
 def test_two_pages_of_one_device_send_everything_once(sam: Page) -> None:
     other = sam.context.new_page()
     other.goto(sam.url)

@@ -78,7 +78,7 @@
   function lay(model, fields) {
     const card = read(fields);
     if (!card) return { ...model, unsure: true };
-    const cards = [...model.cards, { place: card.place, text: name(card) }];
+    const cards = [...model.cards, { place: card.place, text: card.down ? "?" : name(card), said: name(card) }];
     const row = model.unsure ? null : rules.states[model.state];
     const whole = card.suit || console_().hasAttribute("data-ranks");
     if (!row || card.down || !whole || row[0] !== card.place) return { ...model, cards, unsure: true };
@@ -171,11 +171,11 @@
     return made;
   }
 
-  function put(felt, { place, text }) {
+  function put(felt, { place, text, said }) {
     const on = placeOn(felt, place);
     const card = part("card");
     card.querySelector("span").textContent = text;
-    card.setAttribute("aria-label", filled(words.pending, { card: text, place: words[`place${place}`] }));
+    card.setAttribute("aria-label", filled(words.pending, { card: said, place: words[`place${place}`] }));
     card.classList.toggle("card-slot-3", place[1] === "3");
     const slot = on.querySelector(".card-slot:not(.card-pending)");
     if (slot) slot.replaceWith(card);

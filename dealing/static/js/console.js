@@ -141,6 +141,11 @@
     if (event.detail <= 1) pressed = name;
   }, true);
 
+  // Nor does a key that is held down press what comes next.
+  document.addEventListener("keydown", function (event) {
+    if (event.repeat && (event.key === "Enter" || event.key === " ") && event.target.closest("#console")) event.preventDefault();
+  }, true);
+
   document.addEventListener("queue:added", function (event) {
     const { form } = event.detail;
     untouch(form);

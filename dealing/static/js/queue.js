@@ -231,7 +231,6 @@
     const late = entries.some((entry) => entry.tries || entry.tab !== tab || Date.now() - entry.at > shownAfter);
     const rest = elsewhere();
     box.hidden = !(rest.length || others.length || (first && late));
-    document.body.classList.toggle("has-unsent", !box.hidden);
     box.classList.toggle("unsent-stuck", stuck);
     if (!stuck) asking = false;
     if (box.hidden) return;
