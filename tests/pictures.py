@@ -1,6 +1,6 @@
-"""Pictures of the main pages for docs/: both languages, at phone, tablet and desk size.
+"""Pictures of the ten main pages for docs/: both languages, at phone, tablet and desk size.
 
-    python -m tests.pictures [NAME ...]        every scene of tests/scenes.py when left out; also `make pictures`
+    python -m tests.pictures [NAME ...]        scenes of tests/scenes.py; the ten when left out; also `make pictures`
 
 Starts the product on a scratch database of its own, as `make run` does.
 """
@@ -14,10 +14,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from benchmarks.site import ROOT, scratch_database, server
-from tests.scenes import PASSWORDS, SCENES, Scene
+from tests.scenes import MAIN, PASSWORDS, SCENES, Scene
 
 FOLDER: Final = ROOT / "docs" / "pictures"
 SIZES: Final = {
@@ -55,12 +56,15 @@ def take(browser: Browser, base: str, scenes: list[Scene]) -> None:
                     page.evaluate("document.fonts.ready")
                     path = FOLDER / f"{scene.name}-{size}-{language}.png"
                     page.screenshot(path=path)
+                    with Image.open(path) as picture:  # flat colours: a palette takes a third of the room
+                        small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+                    small.save(path, optimize=True)
                     print(path.relative_to(ROOT))
                 context.close()
 
 
 def main(names: list[str]) -> None:
-    scenes = [scene for scene in SCENES if not names or scene.name in names]
+    scenes = [scene for scene in SCENES if scene.name in (names or MAIN)]
     unknown = set(names) - {scene.name for scene in SCENES}
     if unknown:
         raise SystemExit(f"no such scene: {', '.join(sorted(unknown))}; there are {', '.join(s.name for s in SCENES)}")

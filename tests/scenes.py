@@ -12,8 +12,6 @@ from typing import Any, Final, NamedTuple
 from django.core.management import call_command
 from django.utils import timezone
 
-from dealing.log import record, record_many
-from dealing.models import Table, Venue
 from dealing.simulator import simulate_shoe
 
 #: Hands played at each table before the scene begins.
@@ -56,6 +54,12 @@ SCENES: Final = (
     Scene("preferences", FLOOR, "/preferences/"),
 )
 
+#: The pages that docs/ shows.
+MAIN: Final = (
+    *("pit", "betting", "dealing", "misdeal", "pay"),
+    *("insurance", "display", "queue", "incident", "dealers"),
+)
+
 BETS: Final = (
     (1, "player", "500.00"),
     (2, "banker", "1000.00"),
@@ -69,6 +73,9 @@ FOUR: Final = (("P1", "3h"), ("B1", "4d"), ("P2", "2s"), ("B2", "2c"))
 
 def arrange() -> None:
     """Make the demo house, and in it tables that are left in the middle of something."""
+    from dealing.log import record, record_many  # here: the names of the scenes are wanted without Django too
+    from dealing.models import Table, Venue
+
     call_command("demo", verbosity=0)
     venue = Venue.objects.get(code="RIVERSIDE")
     begin = timezone.now().replace(microsecond=0) - dt.timedelta(minutes=50)
