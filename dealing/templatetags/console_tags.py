@@ -115,7 +115,8 @@ def _language() -> str:
 
 @lru_cache(maxsize=256)
 def _head(language: str, code: str, shoe: int, hand: int, rules: str, findings: int) -> SafeString:
-    shown = {"code": code, "shoe": shoe, "hand": hand, "rules": rules, "findings": findings}
+    mark = format_html('<span data-number="shown">{}</span>', hand)
+    shown = {"code": code, "shoe": shoe, "hand": hand, "hand_mark": mark, "rules": rules, "findings": findings}
     return render_to_string("console/head.html", shown)
 
 

@@ -66,6 +66,7 @@ def test_the_network_is_cut_in_mid_hand_and_restored(sam: Page) -> None:
     call(sam)
     phase(sam, "betting")
     expect(sam.get_by_role("button", name="Close betting · hand 2")).to_be_visible()
+    expect(sam.locator(".console-where")).to_contain_text("Hand 2")
     press(sam, "Close betting · hand 2")
     tap(sam, "2h")
     expect(sam.locator('[data-place="P1"] .card-pending')).to_contain_text("2♥")

@@ -133,6 +133,7 @@
     const model = entries.reduce((before, entry) => step(before, entry.fields), served());
     page.dataset.phase = model.phase;
     page.toggleAttribute("data-ahead", entries.length > 0);
+    page.toggleAttribute("data-fresh", model.fresh);
     drawTable(page, model, entries.length > 0);
     drawDock(page, model, entries);
     drawn = entries.length > 0;
@@ -227,7 +228,8 @@
     const dock = page.querySelector(".console-dock");
     if (!dock || dock.matches(".notice")) return;
     const playing = isOpen(model) ? model.hand : model.hand + 1;
-    dock.querySelectorAll("[data-number]").forEach((number) => { number.textContent = number.dataset.number === "next" ? model.hand + 1 : playing; });
+    const numbers = { hand: playing, next: model.hand + 1, shown: model.hand };
+    page.querySelectorAll("[data-number]").forEach((number) => { number.textContent = numbers[number.dataset.number]; });
     dock.querySelectorAll("[data-when] [data-records]").forEach((form) => {
       const event = form.querySelector("[name=event]").value;
       if (DOCK.includes(event)) form.querySelector("[name=hand]").value = BEGINS.includes(event) ? playing : model.hand;
