@@ -51,25 +51,31 @@
 
   // What a refusal left standing in its form was typed by a person too.
   function touchKept(now) {
-    const left = now.querySelectorAll("#entry-card, #entry [name=card_rank], form:has([aria-invalid], .field-error) :is(input, textarea)");
-    for (const input of left) {
+    const wrong = [...now.querySelectorAll("[data-records]")].filter((form) => form.id === "entry" || form.querySelector("[aria-invalid], .field-error"));
+    for (const input of wrong.flatMap((form) => [...form.querySelectorAll("input, textarea")])) {
       if (input.type === "hidden" || input.name === "to") continue;
       if (input.type === "radio" || input.type === "checkbox" ? input.checked : input.value) input.dataset.touched = "";
     }
   }
 
+  // How a control is found again in the next answer: by its id, else by its form's event, its name and its value.
   function pathOf(node) {
-    if (node.id) return `#${CSS.escape(node.id)}`;
-    const event = node.form && node.form.querySelector(":scope > [name=event]");
-    if (!event || !node.name) return "";
-    const value = node.matches("[type=radio], button") ? `[value="${CSS.escape(node.value)}"]` : "";
-    return `form:has(> [name=event][value="${event.value}"]) [name="${CSS.escape(node.name)}"]${value}`;
+    const event = node.form && node.form.querySelector("[name=event]");
+    if (node.id || !event || !node.name) return { id: node.id };
+    return { event: event.value, name: node.name, value: node.matches("[type=radio], button") ? node.value : null };
+  }
+
+  function find(now, path) {
+    if (!path) return null;
+    if (!path.event) return path.id ? now.querySelector(`#${CSS.escape(path.id)}`) : null;
+    const value = path.value === null ? "" : `[value="${CSS.escape(path.value)}"]`;
+    const forms = [...now.querySelectorAll(`[name=event][value="${CSS.escape(path.event)}"]`)].map((input) => input.form);
+    return forms.map((form) => form.querySelector(`[name="${CSS.escape(path.name)}"]${value}`)).find(Boolean) || null;
   }
 
   function restore(now, kept) {
-    const find = (path) => (path ? now.querySelector(path) : null);
     for (const { path, value, checked } of kept.values) {
-      const input = find(path);
+      const input = find(now, path);
       if (!input) continue;
       if (input.type === "radio" || input.type === "checkbox") input.checked = checked;
       else input.value = value;
@@ -79,7 +85,7 @@
       const details = document.getElementById(id);
       if (details) details.open = true;
     }
-    const focus = find(kept.focus);
+    const focus = find(now, kept.focus);
     if (!focus || !seen(focus)) return;
     focus.focus({ preventScroll: true });
     if (kept.at && focus.setSelectionRange) focus.setSelectionRange(...kept.at);
@@ -105,7 +111,7 @@
   }
 
   function focusNext() {
-    if (document.querySelector("dialog:modal")) return;
+    if (document.querySelector("dialog[open]")) return;
     const active = document.activeElement;
     if (active && active !== document.body && document.contains(active) && (seen(active) || !console_().contains(active))) return;
     // A field opens the keyboard of a phone: there the keys are on the page.
@@ -256,7 +262,7 @@
   // ---- keyboard: a letter or digit anywhere on the page begins the next card ----
 
   document.addEventListener("keydown", function (event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog:modal")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.closest("input:not([type=radio]), textarea, select")) return;
     const input = field();
     if (!input || !seen(input) || !/^[0-9a-z/]$/i.test(event.key)) return;

@@ -51,7 +51,9 @@
   }
 
   function all() {
-    return names(mine).map((name) => ({ ...JSON.parse(get(name)), name }));
+    return names(mine).flatMap(function (name) {
+      try { return [{ ...JSON.parse(get(name)), name }]; } catch { return []; } // not written by this file
+    });
   }
 
   // An entry is sent as the person who made it or not at all: what somebody else left here waits for them.
