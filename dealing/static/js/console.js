@@ -4,7 +4,7 @@
   "use strict";
 
   let touch = window.matchMedia("(pointer: coarse)").matches; // how the page was used last
-  let pressed = null; // what the first press of a double one was on
+  let pressed = null; // what the last press was on, and where
 
   const console_ = () => document.getElementById("console");
   const entry = () => document.getElementById("entry");
@@ -136,15 +136,17 @@
   // ---- entries: the queue sends them, this page shows what came of it ----
 
   // The second press of a double one is meant for what the first was on, and not for what has come into its place.
+  // Only on the same spot: a touch screen also counts quick taps on neighbouring keys as double, and those are meant.
   document.addEventListener("click", function (event) {
     const button = event.target.closest("#console button, #console a, #console label");
     const name = button && `${button.id}|${button.name}|${button.value}|${button.textContent}`;
-    if (button && event.detail > 1 && pressed !== name) {
+    const same = pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 24; // px: less than from key to key
+    if (button && event.detail > 1 && same && pressed.name !== name) {
       event.preventDefault();
       event.stopImmediatePropagation();
       return;
     }
-    if (event.detail <= 1) pressed = name;
+    pressed = { name, x: event.clientX, y: event.clientY };
   }, true);
 
   // Nor does a key that is held down press what comes next.
