@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.floor import TABLET, device, open_shoe, press, recorded, told
 from tests.conftest import MakeTable, People
@@ -24,8 +24,9 @@ def test_quick_taps_on_keys_beside_each_other_are_all_meant(
     press(page, "Close betting")
     recorded(page, 5)
     keys = ('#entry label.key:has(input[value="6"])', "#suit-h", '#entry label.key:has(input[value="7"])', "#suit-s")
-    for number, key in enumerate(keys):
-        box = page.locator(key).bounding_box()
+    expect(page.locator(keys[0])).to_be_visible()
+    boxes = [page.locator(key).bounding_box() for key in keys]
+    for number, box in enumerate(boxes):
         assert box
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.down(click_count=1 + number % 2)
