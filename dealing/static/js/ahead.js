@@ -46,7 +46,8 @@
       case "bet":
         return between ? unsure : { ...model, bets: model.bets + 1 };
       case "card":
-        return between ? lay(start(next, "dealing"), fields) : model.phase === "dealing" || model.phase === "betting" ? lay(model, fields) : unsure;
+        if (model.phase === "betting") return lay(unsure, fields); // before betting is closed: that is unusual
+        return between ? lay(start(next, "dealing"), fields) : model.phase === "dealing" ? lay(model, fields) : unsure;
       case "called":
         return model.phase === "complete" ? call(model, fields) : unsure;
       case "hand_closed":
