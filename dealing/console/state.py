@@ -48,8 +48,7 @@ class Line(NamedTuple):
     """
 
     seq: int
-    iso: str
-    clock: str
+    at: dt.datetime
     by: str
     text: str
     amended: int
@@ -58,6 +57,16 @@ class Line(NamedTuple):
     why: str
     wrong: bool
     can_amend: bool
+
+    @property
+    def iso(self) -> str:
+        """The time as the log writes it."""
+        return log.format_time(self.at)
+
+    @property
+    def clock(self) -> str:
+        """The time of day."""
+        return f"{self.at:%H:%M:%S}"
 
 
 @dataclass(slots=True)
@@ -81,8 +90,7 @@ class Entry:
         """What is shown of it."""
         return Line(
             self.seq,
-            log.format_time(self.at),
-            f"{self.at:%H:%M:%S}",
+            self.at,
             self.by,
             self.text,
             self.amended,

@@ -181,7 +181,9 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
         "address": reverse("console:table", args=(table.code,)),
         "record_address": reverse("console:record", args=(table.code,)),
     }
-    context |= ahead.beside(state) | {"roads_version": _roads_version(table, state)}
+    context |= ahead.beside(state) | {
+        "roads_version": "" if done and _within_a_hand(done) else _roads_version(table, state)
+    }
     if getattr(request, "htmx", False):
         template = "console/console.html"
     else:
@@ -195,8 +197,20 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
     return response
 
 
+#: What changes nothing beside the hand that it belongs to.
+WITHIN_A_HAND: Final = frozenset({"betting_closed", "bet", "card", "opened", "insurance_odds"})
+
+
+def _within_a_hand(done: log.Recorded) -> bool:
+    begins = done.hand is None or done.hand.first_seq == done.row.seq  # and so leaves the one before
+    return done.row.name in WITHIN_A_HAND and not begins and not done.duplicate
+
+
 def _roads_version(table: Table, state: State) -> str:
-    """Another text whenever the roads beside the console may look otherwise: a hand ended, or was amended or voided."""
+    """Another text whenever the roads beside the console may look otherwise: a hand ended, or was amended or voided.
+
+    The page takes an empty one for "as before".
+    """
     if not state.shoe:
         return f"{state.last_shoe}."
     over = (state.hand.number - state.hand_open) if state.hand else 0

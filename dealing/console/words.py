@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
@@ -168,6 +170,11 @@ _DETAILS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
 
 def entry(event: Event) -> str:
     """An entry of the log as a line of the timeline."""
+    return _entry(get_language() or "en", event)
+
+
+@lru_cache(maxsize=8192)
+def _entry(language: str, event: Event) -> str:
     detail = _DETAILS.get(type(event))
     text = detail(event) if detail else ""
     if type(event) is log.CardDealt:
@@ -184,8 +191,6 @@ def amendment(event: log.Amended) -> str:
 
 def ruleset(name: str) -> str:
     """The title of a ruleset in the active language; its name where it is not installed any more."""
-    from django.utils.translation import get_language
-
     from dealing.rules.rulesets import get_ruleset
 
     try:

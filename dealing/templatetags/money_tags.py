@@ -81,6 +81,26 @@ def _bet_key(language: str, name: str, key: money.BetKey, chosen: bool) -> SafeS
     return render_to_string("console/fields/bet_key.html", {"name": name, "key": key, "chosen": chosen})
 
 
+@register.simple_tag(takes_context=True)
+def standing_bets(context: Context, folded: object = False) -> SafeString:
+    """The bets that stand on the hand; `folded` at first, or where they are many."""
+    state: State = context["state"]
+    bets = tuple(state.standing)
+    return (
+        _standing_bets(get_language() or "en", bets, state.staked, context["address"], bool(folded))
+        if bets
+        else SafeString()
+    )
+
+
+@lru_cache(maxsize=1024)
+def _standing_bets(
+    language: str, bets: tuple[money.StandingBet, ...], staked: Decimal, address: str, folded: bool
+) -> SafeString:
+    shown = {"bets": bets, "staked": staked, "address": address, "open": len(bets) < 7 and not folded}
+    return render_to_string("console/bets_list.html", shown)
+
+
 @register.simple_tag
 def standing_bet(bet: money.StandingBet, address: str) -> SafeString:
     """A bet that stands on the hand, with the way to its entry."""

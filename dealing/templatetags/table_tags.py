@@ -296,7 +296,7 @@ def _felt(
     }
 
 
-@register.inclusion_tag("components/felt.html")
+@register.simple_tag
 def felt(
     dealt: Any,
     due: str | None = None,
@@ -305,14 +305,38 @@ def felt(
     compare: Any = None,
     corrected: bool = False,
     title: str = "",
-) -> dict[str, Any]:
+) -> SafeString:
     """Draw the felt.
 
     ``dealt``: see `felt_cards`. ``due``: the place of the next card. ``totals``: ``(player, banker)`` or a mapping; a
     total that is None is not shown. ``compare``: the other felt; cards that lie elsewhere there are marked: as wrong
     with the place where they belong, or, with ``corrected``, as moved with the place where they came from.
     """
-    return _felt(dealt, due, totals, winner, compare, corrected, title)
+    said = {"due": due or "", "winner": winner or "", "corrected": corrected, "title": str(title)}
+    laid, there = _content(felt_cards(dealt)), None if compare is None else _content(felt_cards(compare))
+    return _drawn_felt(get_language() or "en", laid, there, tuple(_totals(totals).items()), tuple(said.items()))
+
+
+_Content = tuple[tuple[str, tuple[str | None, ...]], ...]
+
+
+def _content(cards: Mapping[str, Sequence[object]]) -> _Content:
+    return tuple((place, tuple(None if one is None else str(one) for one in on)) for place, on in cards.items())
+
+
+@lru_cache(maxsize=4096)
+def _drawn_felt(
+    language: str,
+    laid: _Content,
+    there: _Content | None,
+    totals: tuple[tuple[str, Any], ...],
+    said: tuple[tuple[str, Any], ...],
+) -> SafeString:
+    """A hand's felt stays the same while bets are placed, insured, paid: drawn once for all that it shows."""
+    compare = None if there is None else dict(there)
+    return render_to_string(
+        "components/felt.html", _felt(dict(laid), totals=dict(totals), compare=compare, **dict(said))
+    )
 
 
 @register.simple_tag
@@ -436,10 +460,15 @@ def badge(code: object, text: str = "", kind: str = "") -> SafeString:
 @register.simple_tag
 def money(amount: Any, sign: bool = False) -> SafeString:
     """A decimal amount with its digits grouped; ``sign`` puts + before a gain. None is a dash."""
-    if amount is None or amount == "":
+    return _money(get_language() or "en", "" if amount is None else str(amount), sign)
+
+
+@lru_cache(maxsize=4096)
+def _money(language: str, amount: str, sign: bool) -> SafeString:
+    if not amount:
         return mark_safe('<span class="money">–</span>')
     try:
-        value = Decimal(str(amount))
+        value = Decimal(amount)
     except InvalidOperation:
         return format_html('<span class="money">{}</span>', amount)
     exponent = value.as_tuple().exponent

@@ -38,7 +38,7 @@
 
   async function refresh() {
     const version = console_().dataset.roads;
-    if (version === roads.dataset.roads) return;
+    if (!version || version === roads.dataset.roads) return; // empty: as before
     try {
       const response = await fetch(roads.dataset.address, options());
       if (response.status !== 200) return;
