@@ -13,7 +13,7 @@ from django.template import Context
 from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.functional import Promise
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -71,14 +71,26 @@ def _seat_keys(language: str, name: str, key: str, seats: tuple[int, ...], value
 
 
 @register.simple_tag
-def bet_key(field: BoundField, key: money.BetKey, chosen: str) -> SafeString:
-    """One key of a bet field."""
-    return _bet_key(get_language() or "en", field.html_name, key, key.name == chosen)
+def bet_keys(field: BoundField, keys: Sequence[money.BetKey], chosen: str) -> SafeString:
+    """Some keys of a bet field."""
+    language, name = get_language() or "en", field.html_name
+    return mark_safe("".join(_bet_key(language, name, key, key.name == chosen) for key in keys))  # noqa: S308  # safe each
 
 
 @lru_cache(maxsize=2048)
 def _bet_key(language: str, name: str, key: money.BetKey, chosen: bool) -> SafeString:
     return render_to_string("console/fields/bet_key.html", {"name": name, "key": key, "chosen": chosen})
+
+
+@register.simple_tag
+def quick_stakes(stakes: Sequence[Decimal]) -> SafeString:
+    """The last stakes, each a press that records."""
+    return _quick_stakes(get_language() or "en", tuple(stakes))
+
+
+@lru_cache(maxsize=1024)
+def _quick_stakes(language: str, stakes: tuple[Decimal, ...]) -> SafeString:
+    return render_to_string("console/fields/quick_stakes.html", {"stakes": stakes})
 
 
 @register.simple_tag(takes_context=True)
