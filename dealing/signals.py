@@ -15,3 +15,11 @@ from django.dispatch import Signal
 #: gone    (shoe number, hand number) of each hand that an amendment took away
 #: clean   whether none of these hands and shoes had a finding before; left out where that is not known
 event_recorded = Signal()
+
+#: Asked before entries are taken back. A receiver answers why they carry out a decision, in the user's language, else
+#: an empty text. Keyword arguments:
+#:
+#: table   the `Table`
+#: shoe    the number of the shoe the entries belong to
+#: seqs    their positions in the table's log
+entry_decided = Signal()

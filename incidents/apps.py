@@ -13,8 +13,9 @@ class IncidentsConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to the log: an event and the incident it opens are committed together."""
-        from dealing.signals import event_recorded
+        from dealing.signals import entry_decided, event_recorded
 
         from . import services
 
         event_recorded.connect(services.sync_incidents, dispatch_uid="incidents.sync")
+        entry_decided.connect(services.say_decided, dispatch_uid="incidents.decided")

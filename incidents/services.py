@@ -183,6 +183,16 @@ def do_decide_incident(
     return decision
 
 
+def say_decided(*, table: Table, shoe: int, seqs: frozenset[int], **_signal: object) -> str:
+    """Why these entries are not to be taken back as typing: a decision was carried out with one of them. Else empty."""
+    made = Decision.objects.filter(incident__table=table, incident__shoe_number=shoe)
+    if all(seqs.isdisjoint(events) for events in made.values_list("events", flat=True)):
+        return ""
+    return _(
+        "This carries out a manager’s decision. Only a supervisor or a manager may change it, at the entry itself."
+    )
+
+
 def check_decision(
     case: Case, user: User, actions: Iterable[str], reason: str, *, seen: str | None = None
 ) -> tuple[str, ...]:

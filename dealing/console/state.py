@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from dealing import wording
 from dealing.console import money, words
+from dealing.console.arrival import MONEY
 from dealing.console.limits import Limits
 from dealing.log import Recorded, Trailed, read_trail
 from dealing.models import Hand, Shoe, Table, TableEvent
@@ -32,6 +33,10 @@ from dealing.rules.money import owed_in_all
 from dealing.rules.redeal import redealt
 from dealing.rules.rulesets import Ruleset, get_ruleset
 from dealing.rules.tableau import PLACES
+from dealing.signals import entry_decided
+
+#: What a decision on an incident may be carried out with.
+DECIDING = frozenset({"moved", "discarded", "voided", "called", "paid", "shoe_closed"})
 
 #: Findings that come of betting that was never recorded as closed, too.
 DURING_BETTING = frozenset({"exposed-during-betting", "dealt-during-betting"})
@@ -77,6 +82,7 @@ class Entry:
     at: dt.datetime
     by: str
     event: Event
+    actor: str = ""
     text: str = ""
     amended: int = 0
     now: str = ""
@@ -190,6 +196,12 @@ def incident_page(table: str, shoe: int, hand: int) -> str:
         return ""
 
 
+def decision_on(table: Table, shoe: int, seqs: Iterable[int]) -> str:
+    """Why entries are not typing: they carry out a decision, says an app above. Empty where none says so."""
+    said = entry_decided.send(sender=Table, table=table, shoe=shoe, seqs=frozenset(seqs))
+    return next((answer for _receiver, answer in said if answer), "")
+
+
 def fresh_key() -> str:
     """An idempotency key: two presses of the same button carry the same one."""
     return secrets.token_urlsafe(12)
@@ -202,7 +214,7 @@ def timeline(
     entries: dict[int, Entry] = {}
     for row in rows:
         event = row.event
-        shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event)
+        shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event, row.actor)
         if isinstance(event, log.Amended):
             told = entries.get(event.seq)
             shown.about, shown.why = event.seq, event.reason
@@ -774,11 +786,23 @@ class State:
 
     @property
     def last_entry(self) -> Entry | None:
-        """What "undo" would withdraw: the newest entry that still counts."""
-        entry = next((one for one in self.entries if not one.about and not (one.amended and not one.now)), None)
-        if not entry or entry.event.name == "shoe_opened":
+        """What "undo" would withdraw: the person's own newest entry that still counts.
+
+        None where somebody else recorded since, other than bets and pays, or where the entry carries out a decision.
+        """
+        entry = next((one for one in self.entries if self._stops_undo(one)), None)
+        if not entry or entry.about or entry.actor != self.actor or entry.event.name == "shoe_opened":
+            return None
+        if entry.event.name in DECIDING and decision_on(self.table, entry.event.shoe, [entry.seq]):
             return None
         return entry if entry.can_amend or (self.can_record and self.closed_last_by(self.actor)) else None
+
+    def _stops_undo(self, entry: Entry) -> bool:
+        """Whether undo looks no further than this entry: it is to be taken back, or somebody else's in the way."""
+        if entry.about:
+            return entry.actor != self.actor
+        withdrawn = bool(entry.amended and not entry.now)
+        return not withdrawn and (entry.actor == self.actor or entry.event.name not in MONEY)
 
     def closed_last_by(self, actor: str) -> bool:
         """Whether the newest entry of the whole table is that this person closed the hand."""

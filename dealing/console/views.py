@@ -25,7 +25,7 @@ from dealing import log
 from dealing.console import ahead, arrival, composite, words
 from dealing.console.asks import Ask, ask
 from dealing.console.forms import FORMS, CardField, EventForm
-from dealing.console.state import State, incident_page, laid_out, load, read_card, read_rows, timeline
+from dealing.console.state import State, decision_on, incident_page, laid_out, load, read_card, read_rows, timeline
 from dealing.messages import explain, reason
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
@@ -526,7 +526,10 @@ def _amendment(
     row = _row(table, data.get("entry", "")) or _row_of_key(table, data.get("entry_key", ""))
     if row is None or row.name not in FORMS:
         raise EventError("seq", "not-a-number", low=1, high=table.last_seq)
-    rows = composite.pressed_with(table, row) if data.get("withdraw") and data.get("undo") else [row]
+    quick = bool(data.get("withdraw") and data.get("undo"))
+    rows = composite.pressed_with(table, row) if quick else [row]
+    if not known:
+        _may_amend(request, table, rows, quick)
     mine = known or can_supervise(request.user) or (bool(data.get("withdraw")) and _own(request, table, row))
     if not mine and _closed(table, row):
         raise NotAllowed(_("This hand is closed: only a supervisor or a manager may amend it."))
@@ -544,6 +547,26 @@ def _amendment(
     if told.by:
         entry["by"] = told.by
     return form, [_amending(row) | {"entry": entry, "reason": data.get("why", "")}]
+
+
+def _may_amend(request: HttpRequest, table: Table, rows: list[TableEvent], quick: bool) -> None:
+    """Refuse what is not the person's to amend. `quick`: by undo, which is for one's own slip and for nothing else.
+
+    The rows are the press's, newest first.
+    """
+    actor, supervises = request.user.get_username(), can_supervise(request.user)
+    if not supervises and any(FORMS[row.name].supervised for row in rows if row.name in FORMS):
+        raise NotAllowed(_("Only a supervisor or a manager may do this."))
+    if quick:
+        since = table.events.filter(seq__gt=rows[-1].seq).exclude(actor=actor).exclude(name__in=arrival.MONEY)
+        if any(row.actor != actor for row in rows):
+            raise NotAllowed(_("Somebody else recorded this. Undo takes back only what you recorded yourself."))
+        if since.exists():
+            raise NotAllowed(_("Somebody else has recorded since. Open the entry in the log to put it right."))
+    if quick or not supervises:
+        decided = decision_on(table, rows[0].shoe_number, [row.seq for row in rows])
+        if decided:
+            raise NotAllowed(decided)
 
 
 def _amending(row: TableEvent) -> dict[str, object]:
