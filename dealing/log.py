@@ -162,10 +162,15 @@ def _parsed(given: Event | Mapping[str, object]) -> tuple[Event, bool]:
 
 def find_table(code: str, *, lock: bool = False) -> Table | None:
     """The table with its venue, or None. `lock`: nobody else records there until the transaction ends."""
-    found = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock)
+    if lock:
+        locked = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock)
+        found = None if locked is None else (*locked, 3)
+    else:
+        found = rows.select_pair_and(Table, Venue, _BESIDE[connection.vendor], _WITH_VENUE, [code])
     if found is None:
         return None
     table, table.venue = found[0], cast(Venue, found[1])
+    table.may_have_limits, table.may_be_at_the_last = bool(found[2] & 1), bool(found[2] & 2)
     return table
 
 
@@ -211,6 +216,16 @@ def read_trail(table: Table, shoe: int, hand: Hand | None) -> list[Trailed]:
         return [Trailed(seq, parse_line(payload), actor) for seq, payload, actor in cursor.fetchall()]
 
 
+#: 1 where the table has limits, and 2 where its newest shoe knows its last hand: asked for with the table.
+_LIMITS_AND_LAST: Final = (
+    "((CASE WHEN EXISTS (SELECT 1 FROM dealing_betlimit WHERE table_id = dealing_table.id) THEN 1 ELSE 0 END) + "
+    "(CASE WHEN (SELECT LAST_HAND FROM dealing_shoe WHERE table_id = dealing_table.id "
+    "ORDER BY number DESC LIMIT 1) IS NULL THEN 0 ELSE 2 END))"
+)
+_BESIDE: Final = {
+    "postgresql": _LIMITS_AND_LAST.replace("LAST_HAND", "fold->>'last_hand'"),
+    "sqlite": _LIMITS_AND_LAST.replace("LAST_HAND", "json_extract(fold, '$.last_hand')"),
+}
 _WITH_VENUE: Final = "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
 _HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
 _HAND_EVENTS: Final = (

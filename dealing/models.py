@@ -122,6 +122,11 @@ class Table(models.Model):
     last_hash = models.CharField(_("hash of the last event"), max_length=64, blank=True, editable=False)
     last_at = models.DateTimeField(_("time of the last event"), null=True, blank=True, editable=False)
 
+    #: What `dealing.log.find_table` has seen beside the row: whether the table may have limits, and whether the last
+    #: hand of its newest shoe may be known. Where nobody looked, both may be.
+    may_have_limits = True
+    may_be_at_the_last = True
+
     class Meta:
         verbose_name = _("table")
         verbose_name_plural = _("tables")

@@ -57,7 +57,7 @@ def after_last(table: Table, form: EventForm, data: Mapping[str, str]) -> Ask | 
     if form.event == "card" and data.get("to") != "P1" and not data.get("sheet"):
         return None
     number = _whole(data.get("hand"))
-    if number is None:
+    if number is None or not table.may_be_at_the_last:
         return None
     shoe = rows.select_one(Shoe, "WHERE table_id = %s AND status = %s ORDER BY number DESC LIMIT 1", [table.pk, "open"])
     last = shoe.fold["last_hand"] if shoe else None

@@ -51,7 +51,9 @@ class Limits:
 
     @classmethod
     def of(cls, table: Table) -> Limits:
-        """Read them, in one query."""
+        """Read them, in one query; in none where the table is known to have none."""
+        if not table.may_have_limits:
+            return cls()
         found = rows.select_all(BetLimit, "WHERE table_id = %s", [table.pk])  # asked for every bet
         return cls({row.bet: Limit(row.minimum, row.maximum) for row in found})
 

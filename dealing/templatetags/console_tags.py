@@ -21,6 +21,7 @@ from dealing.console.state import Entry, Line, PlaceKey, State, fresh_key
 from dealing.console.words import Said
 from dealing.rules.cards import RANKS, SUITS
 from dealing.rules.rulesets import Citation, Ruleset
+from dealing.templatetags.kept_tags import gap
 from dealing.templatetags.table_tags import suit
 
 register = template.Library()
@@ -216,6 +217,11 @@ def sends(context: Context) -> SafeString:
 @register.simple_tag(takes_context=True)
 def hidden(context: Context, event: str, sheet: str = "") -> SafeString:
     """The hidden fields of a form: the event, which hand it is about, a fresh idempotency key and the head seen."""
+    return gap(f"{event} {sheet}") if context.get("drawn_to_keep") else hidden_fields(context, event, sheet)
+
+
+def hidden_fields(context: Context, event: str, sheet: str = "") -> SafeString:
+    """What `{% hidden %}` stands for now."""
     state: State = context["state"]
     hand: int | str = state.hand.number if state.hand else ""
     if event in BEGINS and not state.hand_open:

@@ -13,6 +13,7 @@ from django.template import Context
 from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
@@ -79,7 +80,21 @@ def bet_keys(field: BoundField, keys: Sequence[money.BetKey], chosen: str) -> Sa
 
 @lru_cache(maxsize=2048)
 def _bet_key(language: str, name: str, key: money.BetKey, chosen: bool) -> SafeString:
-    return render_to_string("console/fields/bet_key.html", {"name": name, "key": key, "chosen": chosen})
+    # Not by a template: its warnings change with every bet.
+    return format_html(
+        '<label class="key key-bet"><input type="radio" name="{}" value="{}" data-warnings="{}"{}><span>{}</span>{}{}'
+        "</label>",
+        name,
+        key.name,
+        key.warnings,
+        _CHECKED if chosen else "",
+        key.words,
+        format_html('<small class="bet-mark">{}</small>', key.mark) if key.mark else "",
+        format_html("<small>{}</small>", key.limit) if key.limit else "",
+    )
+
+
+_CHECKED: Final = mark_safe(" checked")
 
 
 @register.simple_tag
