@@ -22,7 +22,7 @@ from .selectors import incidents_of
 class Waiting:
     """The open incidents at a table.
 
-    `n`: how many; `needs`: how many of them a manager has to decide before the table can go on (`for_a_manager`);
+    `n`: how many; `needs`: how many of them a manager has to see to before the table can go on (`for_a_manager`);
     `pk` and `since`: the oldest that counts, of those that need a manager, else of all; `ruling`: what the rules say of
     it, the strongest of what is still open; `stamp`: another text after any change.
     """
@@ -36,12 +36,12 @@ class Waiting:
 
 
 def for_a_manager(ruling: str, mandatory: bool, state: str) -> bool:
-    """Whether a finding of an open incident asks for a manager: voiding is ordered, or it is left to discretion.
+    """Whether a finding of an open incident asks for a manager: unless the rules let it stand, somebody has to act.
 
-    What has been put right already waits for its decision, but the table does not wait for it.
+    Arranging cards is a manager's, too (INC-order). What has been put right already waits for its decision, but the
+    table does not wait for it.
     """
-    void = ruling in (rulings.VOID_HAND, rulings.VOID_INSURANCE, rulings.VOID_BET)
-    return state != IncidentFinding.State.CORRECTED and (not mandatory or ruling == DISCRETION or void)
+    return state != IncidentFinding.State.CORRECTED and not (mandatory and ruling == rulings.STAND)
 
 
 def open_incidents(request: HttpRequest) -> dict[str, Any]:

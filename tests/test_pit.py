@@ -24,8 +24,9 @@ from tests.table_logs import Lines
 pytestmark = pytest.mark.django_db
 
 CLEAN = "open close P1:9h B1:4s P2:Kd B2:3c"
-#: A fifth card astray is put right at the table; a card seen while betting was open voids the hand.
+#: A fifth card astray is for a manager to arrange; a card seen while betting was open voids the hand.
 MISPLACED = "open close P1:2h B1:4s P2:3d B2:Kc B3:6h"
+PUT_RIGHT = f"{MISPLACED} B3>P3"
 VOIDED = "open P1:9h close"
 #: No documented rule covers it.
 LEFT_TO_THE_MANAGER = "open P1:9h- close"
@@ -131,7 +132,7 @@ def test_a_ruleset_that_is_gone_does_not_take_the_pit_away(hall: Hall) -> None:
 
 def test_a_table_that_needs_a_manager_cannot_be_overlooked(hall: Hall) -> None:
     hall.log("B01", CLEAN)
-    hall.log("B02", MISPLACED)
+    hall.log("B02", PUT_RIGHT)
     hall.log("B03", VOIDED)
     hall.log("B04", LEFT_TO_THE_MANAGER)
     hall.enter("manager")
@@ -143,19 +144,30 @@ def test_a_table_that_needs_a_manager_cannot_be_overlooked(hall: Hall) -> None:
     assert "Manager needed" in shown["B03"]
     assert "Decide: Void the hand" in shown["B03"]
     assert "Decide" in shown["B04"]
-    assert "Manager needed" not in shown["B02"], "it is put right at the table"
+    assert "Manager needed" not in shown["B02"], "it is put right"
     assert "1 incident waits" in shown["B02"]
     assert page.count("pit-needs") == 2
 
 
 def test_without_one_there_is_no_alarm(hall: Hall) -> None:
     hall.log("B01", CLEAN)
-    hall.log("B02", MISPLACED)
+    hall.log("B02", PUT_RIGHT)
     hall.enter("manager")
     page = hall.page()
     assert "<title>Pit" in page
     assert "needs a manager" not in page
     assert "pit-needs" not in page
+
+
+def test_a_manager_is_called_until_a_card_astray_is_arranged(hall: Hall) -> None:
+    house = hall.log("B02", MISPLACED)
+    hall.enter("manager")
+    shown = tiles(hall.page())["B02"]
+    assert "Manager needed" in shown
+    assert "Decide: Correct" in shown
+    house.record("B3>P3")
+    assert "Manager needed" not in tiles(hall.page())["B02"]
+    assert "1 incident waits" in tiles(hall.page())["B02"]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +178,11 @@ def test_without_one_there_is_no_alarm(hall: Hall) -> None:
         ("void bet", True, "open", True),
         ("discretion", False, "open", True),
         ("correct", False, "open", True),
-        ("correct", True, "open", False),
-        ("burn card", True, "open", False),
+        ("correct", True, "open", True),
+        ("burn card", True, "open", True),
+        ("stand", False, "open", True),
         ("stand", True, "open", False),
+        ("correct", True, "corrected", False),
         ("void hand", True, "corrected", False),
         ("discretion", False, "corrected", False),
     ],
@@ -199,7 +213,7 @@ def test_each_is_led_to_what_is_theirs(hall: Hall) -> None:
 
 
 def test_the_oldest_that_needs_a_manager_is_the_one_to_decide(hall: Hall) -> None:
-    house = hall.log("B03", f"{CLEAN} x:6h end hand:2 {VOIDED}")
+    house = hall.log("B03", f"{PUT_RIGHT} B3:5s end hand:2 {VOIDED}")
     hall.enter("manager")
     page = hall.page()
     assert f'href="/incidents/{house.incident(2).pk}/"' in page
@@ -212,7 +226,7 @@ def test_the_oldest_that_needs_a_manager_is_the_one_to_decide(hall: Hall) -> Non
 )
 def test_what_is_shown_can_be_chosen(hall: Hall, query: str, show: str) -> None:
     hall.log("B01", "")
-    hall.log("B02", MISPLACED)
+    hall.log("B02", PUT_RIGHT)
     hall.enter("auditor")
     page = hall.page(query)
     assert f'id="pit" data-live="/tables/live/" data-show="{show}"' in page
