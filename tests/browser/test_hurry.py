@@ -1,0 +1,64 @@
+"""In a hurry, with a phone in one hand: what is seen while something is wrong, and what a tap too many does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dealing.log import record_many
+from tests.browser.floor import PHONE, device, open_shoe, recorded
+from tests.conftest import MakeTable, People
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+expect.set_options(timeout=15_000)
+
+MISPLACED = ("2h", "4s", "3d", "Kc")
+
+
+@pytest.fixture
+def sam(live_server: Any, browser: Browser, people: People, table: MakeTable) -> Iterator[Page]:
+    """A phone at a table, betting open on the first hand."""
+    people("recorder", "sam")
+    table()
+    open_shoe()
+    page = device(browser, live_server.url, viewport=PHONE, has_touch=True)
+    yield page
+    page.context.close()
+
+
+def deal(*cards: str, hand: int = 1, **places: str) -> None:
+    """Betting closed and these cards dealt to the places due; then those of `places`."""
+    common: dict[str, object] = {"table": "B07", "shoe": 1, "hand": hand}
+    due = zip(("P1", "B1", "P2", "B2"), cards, strict=False)
+    dealt = [{**common, "event": "card", "to": to, "card": card} for to, card in (*due, *places.items())]
+    record_many([{**common, "event": "betting_closed"}, *dealt], actor="sam")
+
+
+def test_while_a_card_lies_wrong_a_phone_shows_all_cards_and_where_it_goes(sam: Page) -> None:
+    deal(*MISPLACED, B3="6h")
+    recorded(sam, 10)
+    dock = sam.locator(".console-dock").bounding_box()
+    assert dock
+    seen = [*sam.locator(".felt .card").all(), *sam.locator(".felt-place-name:not([aria-hidden])").all()]
+    assert len(seen) == 10
+    for shown in (*seen, sam.locator(".felt-mark"), sam.locator(".finding-title"), sam.locator("#due")):
+        box = shown.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= dock["y"], shown.inner_text()
+    expect(sam.locator("#move-button")).to_be_in_viewport(ratio=1)
+    # In one line; the rest is there when asked for.
+    finding = sam.locator(".console-finding")
+    line = finding.bounding_box()
+    assert line
+    assert line["height"] <= 50
+    expect(finding.locator(".finding-facts")).to_be_hidden()
+    finding.locator("summary").click()
+    expect(finding.locator(".finding-facts")).to_contain_text("Correct")
+    expect(finding.locator(".console-finding-more")).to_be_visible()
+    incident = sam.get_by_role("link", name="Open the incident of this hand").bounding_box()
+    assert incident
+    assert min(incident["width"], incident["height"]) >= 44
