@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from dealing.log import record_many
-from tests.browser.floor import PHONE, device, open_shoe, recorded
+from tests.browser.floor import PHONE, call, device, lines, open_shoe, phase, press, recorded, tap, told
 from tests.conftest import MakeTable, People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,3 +63,40 @@ def test_while_a_card_lies_wrong_a_phone_shows_all_cards_and_where_it_goes(sam: 
     incident = sam.get_by_role("link", name="Open the incident of this hand").bounding_box()
     assert incident
     assert min(incident["width"], incident["height"]) >= 44
+
+
+def test_the_cut_card_comes_out_in_a_hand_with_one_tap(sam: Page) -> None:
+    sam.get_by_role("button", name="Close betting").click()
+    tap(sam, "9h")
+    sam.context.set_offline(True)
+    tap(sam, "4s")
+    press(sam, "Cut card came out")
+    for card in ("Kd", "3c"):
+        tap(sam, card)
+    phase(sam, "complete")
+    expect(sam.locator(".call-right")).to_contain_text("and close the hand")
+    sam.context.set_offline(False)
+    recorded(sam, 10)
+    assert told(6) == ["card B1 4s", "cut_card", "card P2 Kd", "card B2 3c"]
+    assert lines()[7]["hand"] == 1
+    call(sam)
+    recorded(sam, 12)
+    expect(sam.locator("#console")).to_contain_text("No further hand is dealt from it.")
+
+
+def test_after_all_is_paid_nothing_is_said_to_be_due(sam: Page) -> None:
+    bet = {"table": "B07", "shoe": 1, "hand": 1, "event": "bet", "seat": 3, "bet": "player", "stake": "100"}
+    record_many([bet], actor="sam")
+    deal("9h", "4s", "Kd", "3c")
+    recorded(sam, 10)
+    call(sam)
+    recorded(sam, 11)
+    held: list[Route] = []
+    sam.route("**/record/", lambda route: held.append(route))
+    sam.get_by_role("button", name=re.compile("All paid")).click()
+    expect(sam.locator("#console")).to_have_attribute("data-ahead", "")
+    expect(sam.locator("#due")).to_contain_text("Player wins 9 to 7")
+    expect(sam.locator("#console")).not_to_contain_text("What is due is known")
+    held[0].continue_()
+    recorded(sam, 14)
+    assert told(11) == ["paid", "hand_closed", "betting_opened"]

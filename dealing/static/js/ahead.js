@@ -9,6 +9,7 @@
 
   const OPEN = ["betting", "dealing", "complete", "called"];
   const BEGINS = ["betting_opened", "betting_closed", "bet", "card"];
+  const SETTLES = ["called", "paid", "paid_all", "hand_closed"]; // no card is due after these, whatever comes of them
   const DOCK = [...BEGINS, "called", "hand_closed"];
 
   let rules = null; // { values, states }
@@ -48,6 +49,8 @@
       case "card":
         if (model.phase === "betting") return lay(unsure, fields); // before betting is closed: that is unusual
         return between ? lay(start(next, "dealing"), fields) : model.phase === "dealing" ? lay(model, fields) : unsure;
+      case "cut_card":
+        return fields.during === "hand" && isOpen(model) ? { ...model, last: model.hand } : unsure;
       case "called":
         return model.phase === "complete" ? call(model, fields) : unsure;
       case "hand_closed":
@@ -93,7 +96,7 @@
     const right = said === winner && (!totals.length || totals.join() === [player, banker].join());
     if (!right) return { ...model, unsure: true };
     if (!fields.follow || !follows(model)) return { ...model, phase: "called", unsure: model.bets > 0 };
-    return isLast(model.hand) ? { ...start(model.hand, "over"), fresh: model.fresh, cards: model.cards } : start(model.hand + 1, "betting");
+    return isLast(model) ? { ...start(model.hand, "over"), fresh: model.fresh, cards: model.cards } : start(model.hand + 1, "betting");
   }
 
   // Whether the right call takes the table on: not where money or insurance has to be looked at first.
@@ -102,9 +105,9 @@
     return "follow" in set && !model.bets && !("insured" in set && model.dealt > 4);
   }
 
-  function isLast(hand) {
-    const last = console_().dataset.last;
-    return last !== "" && hand >= Number(last);
+  function isLast(model) {
+    const last = model.last || console_().dataset.last;
+    return last !== "" && model.hand >= Number(last);
   }
 
   // What is on its way, without what was taken back again while it was.
@@ -135,7 +138,7 @@
     page.dataset.phase = model.phase;
     page.toggleAttribute("data-ahead", entries.length > 0);
     page.toggleAttribute("data-fresh", model.fresh);
-    drawTable(page, model, entries.length > 0);
+    drawTable(page, model, entries);
     drawDock(page, model, entries);
     drawn = entries.length > 0;
     if (model.phase !== shownPhase) {
@@ -146,7 +149,8 @@
     window.tableConsole.ready();
   }
 
-  function drawTable(page, model, ahead) {
+  function drawTable(page, model, entries) {
+    const ahead = entries.length > 0;
     const old = page.querySelector(".console-table");
     if (!old || !pristine.table) return;
     const table = pristine.table.cloneNode(true);
@@ -154,8 +158,8 @@
     const felt = table.querySelector(".felt");
     if (ahead && felt) {
       model.cards.forEach((card) => put(felt, card));
-      if (model.unsure) waiting(table, felt);
-      else mark(table, felt, model);
+      if (model.unsure && !entries.every((entry) => SETTLES.includes(entry.fields.event))) waiting(table, felt);
+      else if (!model.unsure) mark(table, felt, model);
     }
     old.replaceWith(table);
     if (window.htmx) window.htmx.process(table);
@@ -233,7 +237,7 @@
     page.querySelectorAll("[data-number]").forEach((number) => { number.textContent = numbers[number.dataset.number]; });
     dock.querySelectorAll("[data-when] [data-records]").forEach((form) => {
       const event = form.querySelector("[name=event]").value;
-      if (DOCK.includes(event)) form.querySelector("[name=hand]").value = BEGINS.includes(event) ? playing : model.hand;
+      if (DOCK.includes(event) || event === "cut_card") form.querySelector("[name=hand]").value = BEGINS.includes(event) ? playing : model.hand;
     });
     drawPlaces(dock, model, entries.length > 0);
     drawCalls(dock, model, entries.length > 0);
@@ -270,7 +274,7 @@
       key.toggleAttribute("data-focus", right);
       key.querySelector("[data-totals]").textContent = right ? `${player}–${banker}` : "";
       key.querySelector("[data-then]").hidden = !(right && follows(model));
-      key.querySelector("[data-then]").textContent = isLast(model.hand) ? words.thenLast : words.then;
+      key.querySelector("[data-then]").textContent = isLast(model) ? words.thenLast : words.then;
     });
   }
 
