@@ -89,8 +89,14 @@ def tap(page: Page, card: str) -> None:
         page.locator(f"#rank-{rank}").click()
 
 
+def pause(page: Page) -> None:
+    """As long as a hand takes to press what has come into the place of what it pressed before."""
+    page.wait_for_timeout(360)
+
+
 def press(page: Page, name: str) -> None:
     """Press the button of this name that is seen."""
+    pause(page)
     page.locator("#console").get_by_role("button", name=name).locator("visible=true").first.click()
 
 

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from dealing.models import TableEvent
+from tests.browser.floor import pause
 from tests.conftest import PASSWORD, MakeTable, People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,6 +46,7 @@ def recorded(page: Page, count: int) -> None:
 
 def press(page: Page, name: str, count: int | None = None) -> None:
     """Press the button or link of this name."""
+    pause(page)
     page.locator("#console").get_by_text(name, exact=False).locator("visible=true").first.click()
     if count is not None:
         recorded(page, count)

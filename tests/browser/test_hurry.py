@@ -84,6 +84,44 @@ def test_the_cut_card_comes_out_in_a_hand_with_one_tap(sam: Page) -> None:
     expect(sam.locator("#console")).to_contain_text("No further hand is dealt from it.")
 
 
+def test_a_second_tap_counts_as_a_first_and_still_presses_nothing_new(sam: Page) -> None:
+    """As browsers on phones report it: every tap is the first of its kind."""
+    deal("9h", "4s", "Kd", "3c")
+    recorded(sam, 9)
+    expect(sam.locator(".call-right")).to_be_visible()
+    # All at once, so that no time is lost between them: the call, and what has come into its place then.
+    sam.evaluate(
+        """() => {
+            const at = { bubbles: true, cancelable: true, detail: 1, clientX: 90, clientY: 500 };
+            const tap = (button) => button.dispatchEvent(new MouseEvent("click", at));
+            const next = () => document.querySelector('[data-when="betting"] form button');
+            tap(document.querySelector(".call-right"));
+            tap(next());
+            tap(next());
+        }"""
+    )
+    recorded(sam, 12)
+    sam.wait_for_timeout(400)
+    assert told(9) == ["called", "hand_closed", "betting_opened"]
+    # A little later it is meant.
+    sam.get_by_role("button", name="Close betting").click()
+    recorded(sam, 13)
+
+
+def test_the_key_that_leads_to_the_field_is_no_text_in_it(sam: Page) -> None:
+    deal("9h")
+    recorded(sam, 6)
+    field = sam.locator("#entry-card")
+    sam.keyboard.press("/")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    sam.keyboard.type("/4/s/")
+    expect(field).to_have_value("4s")
+    sam.keyboard.press("Enter")
+    recorded(sam, 7)
+    assert told(6) == ["card B1 4s"]
+
+
 def test_after_all_is_paid_nothing_is_said_to_be_due(sam: Page) -> None:
     bet = {"table": "B07", "shoe": 1, "hand": 1, "event": "bet", "seat": 3, "bet": "player", "stake": "100"}
     record_many([bet], actor="sam")

@@ -136,17 +136,20 @@
   // ---- entries: the queue sends them, this page shows what came of it ----
 
   // The second press of a double one is meant for what the first was on, and not for what has come into its place.
-  // Only on the same spot: a touch screen also counts quick taps on neighbouring keys as double, and those are meant.
+  // Told by time and place: some browsers count every tap as a first one, and quick taps on neighbouring keys are meant.
+  // A press by key (detail 0) is on what has the focus, which is said and seen.
   document.addEventListener("click", function (event) {
     const button = event.target.closest("#console button, #console a, #console label");
     const name = button && `${button.id}|${button.name}|${button.value}|${button.textContent}`;
-    const same = pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 24; // px: less than from key to key
-    if (button && event.detail > 1 && same && pressed.name !== name) {
+    const near = pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 24; // px: less than from key to key
+    const soon = pressed && event.timeStamp - pressed.at < 350; // ms: nobody has read the new words by then
+    if (button && event.detail && near && soon && pressed.name !== name) {
       event.preventDefault();
       event.stopImmediatePropagation();
+      pressed.at = event.timeStamp;
       return;
     }
-    pressed = { name, x: event.clientX, y: event.clientY };
+    if (event.detail) pressed = { name, x: event.clientX, y: event.clientY, at: event.timeStamp };
   }, true);
 
   // Nor does a key that is held down press what comes next.
@@ -270,6 +273,11 @@
     if (!input || !seen(input) || !/^[0-9a-z/]$/i.test(event.key)) return;
     if (event.key === "/") event.preventDefault();
     input.focus();
+  });
+
+  // In the field itself that key has nothing to do, and no card has it in its name.
+  document.addEventListener("beforeinput", function (event) {
+    if (event.target === field() && event.data === "/") event.preventDefault();
   });
 
   document.addEventListener("pointerdown", (event) => { touch = event.pointerType === "touch"; }, true);
