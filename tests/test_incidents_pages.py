@@ -466,11 +466,17 @@ def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(as_: Any, house: 
     nothing = decide(client, here, reason="typed already")
     assert nothing.status_code == 422
     body = nothing.content.decode()
-    assert re.search(r'id="actions-error" role="alert">.*?Choose what is to be done', body, re.DOTALL)
+    assert re.search(
+        r'id="decide-wrong".*?href="#actions-error".*?id="actions-error" tabindex="-1">.*?Choose what is to be done',
+        body,
+        re.DOTALL,
+    )
     assert ">typed already</textarea>" in body
 
     no_reason = decide(client, here, "stand").content.decode()
-    assert re.search(r'id="id_reason_error" role="alert">.*?Write down why', no_reason, re.DOTALL)
+    assert re.search(
+        r'id="decide-wrong".*?href="#id_reason".*?id="id_reason_error">.*?Write down why', no_reason, re.DOTALL
+    )
     assert re.search(r'value="stand" checked', no_reason)
 
     both = decide(client, here, "stand", "correct", reason="x").content.decode()
