@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dealing.log import record
 from dealing.models import Hand, Table
 from tests.conftest import MakeTable, People
 from tests.test_console import Console, text
@@ -134,8 +135,43 @@ def test_an_open_finding_keeps_the_hand_open(sam: Console) -> None:
     sam.hand("9h", "4s").press("card", card="Kd", to="B2")
     sam.press("card", card="3c", to="P2")
     assert "and next hand" not in re.sub(r"<small data-then hidden>[^<]*</small>", "", sam.page)
+    assert "The hand does not close by itself: “" in text(sam.page)
     sam.press("called", **CALL)
     assert names(sam)[-1] == "called"
+    assert "The hand does not close by itself: “" in text(sam.page)
+
+
+def standing(console: Console) -> None:
+    """A finding that the rules let stand: a card was seen at the start of the shoe."""
+    common = {"table": console.table.code, "shoe": 1, "hand": 1}
+    record({**common, "event": "exposed", "when": "start", "card": "6h"}, actor="sam")
+
+
+def test_a_finding_that_only_stands_holds_nothing(sam: Console) -> None:
+    sam.hand("9h", "4s")
+    standing(sam)
+    sam.cards("Kd", "3c")
+    assert 'data-finding="exposed-at-start"' in sam.page
+    assert "and next hand" in re.sub(r"<small data-then hidden>[^<]*</small>", "", sam.page)
+    assert "does not close by itself" not in sam.page
+    sam.press("called", **CALL)
+    assert names(sam)[-3:] == ["called", "hand_closed", "betting_opened"]
+
+
+def test_a_wrong_call_says_that_it_keeps_the_hand_open(sam: Console) -> None:
+    sam.hand("9h", "4s", "Kd", "3c").press("called", call="banker", follow="1")
+    assert "The hand does not close by itself: “Wrong result called” is open." in text(sam.page)
+    sam.press("called", **CALL)
+    assert "does not close by itself" not in sam.page
+
+
+def test_all_paid_goes_on_beside_a_finding_that_only_stands(sam: Console) -> None:
+    sam.press("betting_opened").press("bet", seat=3, bet="player", stake="100").press("betting_closed")
+    standing(sam)
+    sam.cards("9h", "4s", "Kd", "3c").press("called", **CALL)
+    assert "and next hand" in text(sam.page)
+    sam.press("paid_all", **{"pay-3-player": "100"})
+    assert names(sam)[-3:] == ["paid", "hand_closed", "betting_opened"]
 
 
 def test_after_the_last_hand_of_the_shoe_nothing_is_opened(sam: Console) -> None:

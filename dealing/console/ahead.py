@@ -101,6 +101,7 @@ def beside(state: State) -> dict[str, Any]:
         "layout": state_of(state),
         "last_hand": "" if last is None else last,
         "call_follows": phase == "complete" and composite.call_follows(state),
+        "held_by": composite.held_by(state),
         "call_is_last": composite.is_last(state),
         "hand_mark": _mark("hand", state.hand.number if state.hand and state.hand_open else state.next_hand),
         "next_mark": _mark("next", state.next_hand),

@@ -13,13 +13,14 @@ from typing import Any, Final
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dealing import wording
 from dealing.console.forms import FORMS
 from dealing.console.state import State
 from dealing.messages import explain, reason
 from dealing.models import Table, TableEvent
 from dealing.rules import events as log
 from dealing.rules.events import EventError, format_time, parse_event
-from dealing.rules.judge import HandContext, HandFold
+from dealing.rules.judge import Finding, HandContext, HandFold
 
 Line = dict[str, object]
 
@@ -53,7 +54,26 @@ def follows(state: State, *lines: Line) -> bool:
     except EventError:
         return False
     called = any(isinstance(event, log.Called) for _seq, event in numbered)
-    return called and audit.result is not None and all(finding.state != "open" for finding in audit.findings)
+    return called and audit.result is not None and not any(map(_holds, audit.findings))
+
+
+def _holds(finding: Finding) -> bool:
+    """Whether a finding keeps the hand open. Where the rules only let it stand, there is nothing to wait for."""
+    return finding.state == "open" and not (finding.mandatory and finding.ruling == "stand")
+
+
+def held_by(state: State) -> str:
+    """Why the right call does not close the hand where it otherwise would; empty where it does.
+
+    Pays that are still due are not said here: they stand on the pay sheet.
+    """
+    if not state.table.follow_on or state.phase != "complete":
+        return ""
+    holding = next((finding for finding in state.findings if _holds(finding)), None)
+    if holding is None:
+        return ""
+    title = wording.finding_title(holding.code)
+    return _("The hand does not close by itself: “%(finding)s” is open.") % {"finding": title}
 
 
 def call_follows(state: State) -> bool:
