@@ -120,12 +120,21 @@ def test_a_shoe_is_opened_in_three_steps_and_the_burn_is_worked_out(supervisor: 
     assert 'name="shoe" value="1"' in re.sub(r"\s+", " ", supervisor.look()).replace('id="shoe_opened-shoe" ', "")
     supervisor.press("shoe_opened", shoe=1, ruleset="commission", decks=8)
     supervisor.press("burn_card", card="", card_rank="J", card_suit="h")
-    assert "Jack: burn 10" in text(supervisor.page)
+    assert "Jack: burn 10 cards" in text(supervisor.page)
     assert 'name="count" value="10"' in supervisor.page
     supervisor.press("cards_burned", count=9)
     assert [line["event"] for line in supervisor.lines] == ["shoe_opened", "burn_card", "cards_burned"]
     assert supervisor.last == {"event": "cards_burned", "count": 9}
     assert 'data-finding="burn-count-wrong"' in supervisor.page
+
+
+@pytest.mark.parametrize(
+    ("card", "said"), [("5h", "Five: burn 5 cards"), ("As", "Ace: burn 1 card"), ("Tc", "Ten: burn 10 cards")]
+)
+def test_what_the_first_card_asks_for_is_a_sentence(supervisor: Console, card: str, said: str) -> None:
+    supervisor.press("shoe_opened", shoe=1, ruleset="commission", decks=8)
+    supervisor.press("burn_card", card=card)
+    assert f"{said} " in text(supervisor.page)
 
 
 def test_the_line_says_who_recorded_it_and_the_row_which_user(supervisor: Console) -> None:

@@ -38,6 +38,9 @@ from dealing.signals import entry_decided
 #: What a decision on an incident may be carried out with.
 DECIDING = frozenset({"moved", "discarded", "voided", "called", "paid", "shoe_closed"})
 
+#: What whoever recorded it may take back although the hand is over, while nothing at all came since.
+SLIPS = frozenset({"hand_closed", "cut_card", "paid"})
+
 #: Findings that come of betting that was never recorded as closed, too.
 DURING_BETTING = frozenset({"exposed-during-betting", "dealt-during-betting"})
 
@@ -303,7 +306,7 @@ class State:
 
     @property
     def burn_words(self) -> str:
-        """`Jack: burn 10`."""
+        """`Jack: burn 10 cards`."""
         return words.burn(self.burn_card, self.burn_due or 0) if self.burn_card else ""
 
     @cached_property
@@ -795,7 +798,7 @@ class State:
             return None
         if entry.event.name in DECIDING and decision_on(self.table, entry.event.shoe, [entry.seq]):
             return None
-        return entry if entry.can_amend or (self.can_record and self.closed_last_by(self.actor)) else None
+        return entry if entry.can_amend or (self.can_record and self.slipped(self.actor)) else None
 
     def _stops_undo(self, entry: Entry) -> bool:
         """Whether undo looks no further than this entry: it is to be taken back, or somebody else's in the way."""
@@ -804,12 +807,17 @@ class State:
         withdrawn = bool(entry.amended and not entry.now)
         return not withdrawn and (entry.actor == self.actor or entry.event.name not in MONEY)
 
-    def closed_last_by(self, actor: str) -> bool:
-        """Whether the newest entry of the whole table is that this person closed the hand."""
+    @property
+    def has_fixable(self) -> bool:
+        """Whether there is an entry on the page that the person may open to put it right."""
+        return any(entry.can_amend for entry in self.entries)
+
+    def slipped(self, actor: str) -> bool:
+        """Whether the newest entry of the whole table is this person's, and one of those that may be taken back."""
         last = self.rows[-1] if self.rows else None
         return (
             last is not None
-            and isinstance(last.event, log.HandClosed)
+            and last.event.name in SLIPS
             and (last.seq, last.actor) == (self.table.last_seq, actor)
         )
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from dealing import wording
@@ -88,8 +88,9 @@ def card(value: Card | None) -> str:
 
 
 def burn(value: Card, count: int) -> str:
-    """`Jack: burn 10`."""
-    return _("%(rank)s: burn %(count)d") % {"rank": wording.rank_name(value.rank).capitalize(), "count": count}
+    """`Jack: burn 10 cards`."""
+    told = ngettext("%(rank)s: burn %(count)d card", "%(rank)s: burn %(count)d cards", count)
+    return told % {"rank": wording.card_name(value.rank, ""), "count": count}
 
 
 def _amount(value: Decimal) -> str:
