@@ -7,6 +7,7 @@ import re
 import pytest
 from django.test import Client
 
+from dealing.console.state import load
 from incidents.models import Decision
 from incidents.services import do_decide_incident
 from tests.conftest import MakeTable, People
@@ -136,3 +137,48 @@ def test_the_same_undo_once_more_answers_well(sam: Console, rita: Console) -> No
     sam.press("card", card="8s")
     assert rita.press("amended", **fields).status == 200
     assert [line["event"] for line in rita.lines[6:]] == ["amended", "card"]
+
+
+def test_a_cut_card_between_hands_is_taken_back_by_whoever_recorded_it(rita: Console, people: People) -> None:
+    rita.hand("9h", "4s", "Kd", "3c").press("hand_closed")
+    rita.press("cut_card", during="between")
+    seq = len(rita.lines)
+    told = "A supervisor closes the shoe, or puts it right where the cut card did not come."
+    assert told in text(rita.page)
+    assert offered(rita) == str(seq)
+    ron = at(rita, people, "recorder", "ron")
+    assert offered(ron) == ""
+    assert undo(ron, seq).status == 403
+    assert undo(rita, seq).status == 200
+    assert rita.last == {"event": "amended", "seq": seq, "reason": "Typing mistake: undone at once"}
+    assert not load(rita.table).cut_card_out
+
+
+def test_after_the_last_hand_a_supervisor_is_named(rita: Console) -> None:
+    rita.hand("9h", "4s").press("cut_card", during="hand")
+    rita.cards("Kd", "3c").press("hand_closed")
+    assert "A supervisor closes the shoe, or puts it right where the cut card did not come." in text(rita.page)
+
+
+def test_a_pay_on_a_closed_hand_is_taken_back_while_nothing_came_since(rita: Console) -> None:
+    rita.press("betting_opened")
+    rita.press("bet", seat=1, bet="player", stake="100")
+    rita.press("betting_closed")
+    rita.cards("9h", "4s", "Kd", "3c").press("hand_closed")
+    closed = len(rita.lines)
+    rita.press("paid", seat=1, bet="player", amount="10")
+    assert offered(rita) == str(closed + 1)
+    assert rita.press("amended", entry=closed, withdraw=1, why="typo").status == 403, "it is not the newest any more"
+    assert undo(rita, closed + 1).status == 200
+    rita.press("paid", seat=1, bet="player", amount="100")
+    rita.press("betting_opened")
+    assert rita.press("amended", entry=closed + 3, withdraw=1, why="typo").status == 403
+
+
+def test_entries_are_said_to_be_opened_only_where_one_can_be(sam: Console, rita: Console) -> None:
+    hint = "Something wrong in it? Open the entry."
+    rita.hand("9h", "4s", "Kd", "3c")
+    assert hint in rita.look()
+    rita.press("hand_closed")
+    assert hint not in rita.look()
+    assert hint in sam.look()

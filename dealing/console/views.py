@@ -25,7 +25,7 @@ from dealing import log
 from dealing.console import ahead, arrival, composite, words
 from dealing.console.asks import Ask, ask
 from dealing.console.forms import FORMS, CardField, EventForm
-from dealing.console.state import State, decision_on, incident_page, laid_out, load, read_card, read_rows, timeline
+from dealing.console.state import SLIPS, State, decision_on, incident_page, laid_out, load, read_card, read_rows, timeline
 from dealing.messages import explain, reason
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
@@ -586,8 +586,8 @@ def _row_of_key(table: Table, key: str) -> TableEvent | None:
 
 
 def _own(request: HttpRequest, table: Table, row: TableEvent) -> bool:
-    """Whether it is the person's own closing of a hand, with nothing recorded at the table since."""
-    return (row.name, row.seq, row.actor) == ("hand_closed", table.last_seq, request.user.get_username())
+    """Whether it is a slip of the person's own hand (see `SLIPS`), with nothing recorded at the table since."""
+    return row.name in SLIPS and (row.seq, row.actor) == (table.last_seq, request.user.get_username())
 
 
 def _closed(table: Table, row: TableEvent) -> bool:
