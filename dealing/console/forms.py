@@ -218,6 +218,8 @@ class EventForm(forms.Form):
     grave: ClassVar[bool] = False
     #: What is asked before it is recorded, once it has been sent.
     ask: Ask | None = None
+    #: Whether the form puts right an entry that is in the log, and records no new one.
+    amends = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -386,7 +388,7 @@ class Bet(EventForm):
             if isinstance(field, SeatField):
                 field.seats = (*SEATS, *seats)
             elif isinstance(field, BetField):
-                field.keys, field.others = state.bet_keys
+                field.keys, field.others = self._bet_keys(state)
             elif isinstance(field, StakeField):
                 field.quick = stakes
         last = state.last_bet
@@ -394,6 +396,15 @@ class Bet(EventForm):
             self.suggest(seat=last.seat, stake=last.stake)
         if state.window_open and state.insurance_due:
             self.suggest(bet=f"insurance_{state.insurance_due.side}")
+
+    def _bet_keys(self, state: State) -> tuple[Sequence[BetKey], Sequence[BetKey]]:
+        """What may be bet now, then all else. An entry that is put right has its bet among the first."""
+        now, others = state.bet_keys
+        if not self.amends:
+            return now, others
+        own = self["bet"].value()
+        first = [key._replace(mark="", warnings="{}") for key in (*now, *others) if key.name == own]
+        return [*first, *(key for key in now if key.name != own)], [key for key in others if key.name != own]
 
 
 class CardDealt(EventForm):

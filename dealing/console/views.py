@@ -25,7 +25,17 @@ from dealing import log
 from dealing.console import ahead, arrival, composite, words
 from dealing.console.asks import Ask, ask
 from dealing.console.forms import FORMS, CardField, EventForm
-from dealing.console.state import SLIPS, State, decision_on, incident_page, laid_out, load, read_card, read_rows, timeline
+from dealing.console.state import (
+    SLIPS,
+    State,
+    decision_on,
+    incident_page,
+    laid_out,
+    load,
+    read_card,
+    read_rows,
+    timeline,
+)
 from dealing.messages import explain, reason
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
@@ -159,6 +169,8 @@ def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recor
         answer.sheet, answer.form = Sheet(answer.form.event, answer.form), None
     if answer.entry.errors and state.phase not in WITH_ENTRY:
         answer.error = " ".join(answer.entry.errors.values())
+    if answer.sheet and answer.sheet.form:
+        answer.sheet.form.amends = answer.sheet.name == AMEND_SHEET
     for form in (answer.sheet and answer.sheet.form, answer.form):
         if form:
             form.prepare(state)
