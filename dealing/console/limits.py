@@ -17,8 +17,14 @@ from dealing.rules.judge import effective
 
 
 def amount(value: Decimal) -> str:
-    """An amount as a person writes it: `5,000`, `2.50`."""
-    return number_format(value, decimal_pos=0 if value == value.to_integral_value() else 2, force_grouping=True)
+    """An amount as a person writes it: `5,000`, `2.50`, `12.345`."""
+    return number_format(value, decimal_pos=decimals(value), force_grouping=True)
+
+
+def decimals(value: Decimal) -> int:
+    """How many digits after the point show an amount exactly: none, or two at least."""
+    exponent = value.normalize().as_tuple().exponent
+    return max(2, -exponent) if isinstance(exponent, int) and exponent < 0 else 0
 
 
 class Limit(NamedTuple):

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dealing.console import composite, money
 from dealing.console.forms import EventForm
-from dealing.console.limits import amount
+from dealing.console.limits import amount, decimals
 from dealing.console.state import HandOf, State, redealt_by, redealt_from
 from dealing.models import Shoe, Table
 from dealing.rules.audit import HandAudit
@@ -173,7 +173,9 @@ def marks(keys: Any) -> str:
 @register.filter
 def with_cents(value: Any) -> str:
     """An amount as it is typed: `2,375.00`; what is no amount comes back as it was typed."""
-    return number_format(value, decimal_pos=2, force_grouping=True) if isinstance(value, Decimal) else str(value)
+    if not isinstance(value, Decimal):
+        return str(value)
+    return number_format(value, decimal_pos=max(2, decimals(value)), force_grouping=True)
 
 
 @register.simple_tag

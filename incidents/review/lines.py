@@ -12,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from dealing import wording
+from dealing.console.limits import decimals
 from dealing.models import TableEvent
 from dealing.rules import events as ev
 from dealing.rules.audit import Felt
@@ -48,7 +49,7 @@ class Line:
 
 
 def _money(amount: Decimal) -> str:
-    return number_format(abs(amount), decimal_pos=2, use_l10n=True, force_grouping=True)
+    return number_format(abs(amount), decimal_pos=max(2, decimals(amount)), use_l10n=True, force_grouping=True)
 
 
 def _seat(event: Any) -> str:

@@ -20,6 +20,7 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from dealing import dates, wording
+from dealing.console.limits import decimals
 from dealing.rules.audit import HandAudit
 from dealing.rules.judge import HandContext, HandFold
 from dealing.templatetags.shapes import SUITS
@@ -136,7 +137,7 @@ def _amount(amount: Decimal | None) -> str:
     if amount is None:
         return "–"
     sign = "−" if amount < 0 else ""
-    return sign + number_format(abs(amount), decimal_pos=2, use_l10n=True, force_grouping=True)
+    return sign + number_format(abs(amount), decimal_pos=max(2, decimals(amount)), use_l10n=True, force_grouping=True)
 
 
 def _result(audit: HandAudit | None) -> list[list[str]]:
