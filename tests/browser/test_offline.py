@@ -243,6 +243,95 @@ def test_a_refused_entry_can_be_sent_again(sam: Page) -> None:
     expect(strip(sam)).to_be_hidden()
 
 
+RITA = {"event": "exposed", "table": "B07", "shoe": 1, "hand": 1, "when": "drawing", "by": "RITA"}
+
+
+def conflict(page: Page) -> None:
+    """Three cards of a device that is away, the first in the way of what Rita has recorded meanwhile."""
+    press(page, "Close betting")
+    tap(page, "9h")
+    recorded(page, 6)
+    cut(page)
+    for card in ("4s", "Kd", "3c"):
+        tap(page, card)
+    expect(strip(page)).to_contain_text("not sent: 3")
+    record(RITA, actor="rita")
+    restore(page)
+    expect(strip(page).locator("[data-reason]")).to_contain_text("RITA: Card exposed")
+    recorded(page, 7)
+
+
+@pytest.mark.parametrize("way", ["Send again", "Discard"])
+def test_who_has_looked_at_a_conflict_is_not_asked_about_it_again(sam: Page, way: str) -> None:
+    conflict(sam)
+    strip(sam).get_by_role("button", name=way).click()
+    if way == "Discard":
+        strip(sam).get_by_role("button", name=way).click()
+    cards = ["card B1 4s", "card P2 Kd", "card B2 3c"][way == "Discard" :]
+    recorded(sam, 7 + len(cards))
+    assert told(7) == cards
+    expect(strip(sam)).to_be_hidden()
+
+
+def test_what_is_recorded_is_put_right_while_a_refused_entry_waits(sam: Page) -> None:
+    conflict(sam)
+    sam.locator("#entry-6 .entry-fix").click()
+    sam.get_by_role("dialog").get_by_role("link", name="Correct the record").click()
+    sam.get_by_role("dialog").locator("[name=card]").fill("8h")
+    sam.get_by_role("dialog").get_by_role("button", name="Correct the entry").click()
+    recorded(sam, 8)
+    assert (lines()[7]["event"], lines()[7]["seq"]) == ("amended", 6)
+    expect(sam.get_by_role("dialog")).to_have_count(0)
+    expect(sam.locator('[data-place="P1"] .card')).to_have_attribute("aria-label", "8 of hearts")
+    # What the server says against it is shown too, and at once.
+    sam.locator("#entry-6 .entry-fix").click()
+    sam.get_by_role("dialog").get_by_role("link", name="Correct the record").click()
+    sam.get_by_role("dialog").locator("[name=card]").fill("zz")
+    sam.get_by_role("dialog").get_by_role("button", name="Correct the entry").click()
+    expect(sam.get_by_role("dialog").locator(".field-error")).to_contain_text("is not a card")
+    sam.get_by_role("dialog").locator("[name=card]").fill("9h")
+    sam.get_by_role("dialog").get_by_role("button", name="Correct the entry").click()
+    recorded(sam, 9)
+    # What waits still does, and goes once it is released.
+    expect(strip(sam)).to_contain_text("not sent: 3")
+    strip(sam).get_by_role("button", name="Send again").click()
+    recorded(sam, 12)
+    assert told(9) == ["card B1 4s", "card P2 Kd", "card B2 3c"]
+
+
+def test_what_was_made_for_a_hand_that_was_not_opened_waits_for_it(sam: Page) -> None:
+    """Somebody else has put a bet on the hand: the call went through, and the hand did not end with it."""
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    cut(sam)
+    for card in ("9h", "4s", "Kd", "3c"):
+        tap(sam, card)
+    call(sam)
+    press(sam, "Close betting · hand 2")
+    tap(sam, "2h")
+    expect(strip(sam)).to_contain_text("not sent: 7")
+    bet = {"table": "B07", "shoe": 1, "hand": 1, "event": "bet", "seat": 3, "bet": "player", "stake": "100"}
+    record(bet | {"by": "RITA"}, actor="rita")
+    restore(sam)
+    expect(strip(sam).locator("[data-reason]")).to_contain_text("was recorded, but its hand is still open")
+    recorded(sam, 11)
+    assert told(10) == ["called"]
+    # The hand is finished, before what waits.
+    sam.get_by_role("button", name=re.compile("All paid")).click()
+    recorded(sam, 12)
+    press(sam, "Close hand 1")
+    recorded(sam, 13)
+    press(sam, "Open betting · hand 2")
+    recorded(sam, 14)
+    assert told(11) == ["paid", "hand_closed", "betting_opened"]
+    expect(strip(sam)).to_contain_text("not sent: 2")
+    strip(sam).get_by_role("button", name="Send again").click()
+    recorded(sam, 16)
+    assert told(14) == ["betting_closed", "card P1 2h"]
+    assert [line["hand"] for line in lines()[14:]] == [2, 2]
+    expect(strip(sam)).to_be_hidden()
+
+
 def test_what_was_just_entered_and_refused_stands_in_its_form(sam: Page) -> None:
     press(sam, "Close betting")
     recorded(sam, 5)

@@ -127,6 +127,13 @@
     return window.deviceQueue.stuck() || (entries.length > 0 && entries.reduce((before, entry) => step(before, entry.fields), served()).unsure);
   }
 
+  // Whether the page goes on to the next hand with this call.
+  function goesOn(fields) {
+    if (fields.event !== "called" || !rules) return false;
+    const after = [...onTheWay().map((entry) => entry.fields), fields].reduce(step, served());
+    return !after.unsure && after.phase !== "called";
+  }
+
   // ---- drawn ----
 
   function draw() {
@@ -331,6 +338,7 @@
     // Where nobody chose a place and none can be told yet, the card goes to the one that is due when it arrives.
     const open = form.matches("#entry") && fields.event === "card" && !window.deviceQueue.holds(fields.key) && lost();
     if (open && !form.querySelector(".entry-places [data-touched]")) fields.to = "proposed";
+    event.detail.follows = goesOn(fields);
     const card = fields.event === "card" && read(fields);
     if (card) event.detail.words = `${name(card)} → ${card.place}`;
     else if (fields.event === "card" || fields.event === "burn_card") event.detail.words = `${fields.card_rank || ""}${fields.card || ""}${words[`suit${(fields.card_suit || "").toUpperCase()}`] || ""}`;

@@ -13,6 +13,7 @@
   const device = own();
   const waits = [500, 1000, 2000, 5000]; // milliseconds from one try to the next
   const shownAfter = 1500; // an answer that takes no longer is not worth a word
+  const RIGHTS = ["amended", "moved", "discarded", "voided"]; // what puts right what the server holds already
 
   let running = false;
   let timer = 0;
@@ -86,18 +87,21 @@
     const said = { fields, words: "", form };
     document.dispatchEvent(new CustomEvent("queue:entering", { detail: said })); // a listener may put it into words
     const label = (by && by.dataset.words) || form.dataset.words || (by || form).textContent;
-    add(fields, said.words || label.trim().replace(/\s+/g, " "), form);
+    add(fields, said.words || label.trim().replace(/\s+/g, " "), form, said.follows);
   }, true);
 
-  function add(fields, text, form) {
+  // `follows`: the page went on to the next hand with it.
+  function add(fields, text, form, follows) {
     const entries = all();
     const same = entries.find((entry) => entry.fields.key === fields.key);
     if (same && !same.refused) return; // the second press of a double one
     const now = Date.now();
     const last = entries.length ? Number(entries[entries.length - 1].name.slice(mine.length)) : 0;
     const name = same ? same.name : mine + String(Math.max(now, last + 1)).padStart(15, "0");
-    const entry = { name, fields, words: text, at: same ? same.at : now, user: words.user, tab, tries: 0 };
+    const aside = same ? same.aside : passes(fields, form);
+    const entry = { name, fields, words: text, at: same ? same.at : now, user: words.user, tab, tries: 0, aside, follows };
     keep(entry);
+    if (same) caughtUp();
     setTimeout(show, shownAfter + 50);
     document.dispatchEvent(new CustomEvent("queue:added", { detail: { entry, form } }));
     changed();
@@ -107,8 +111,41 @@
   // ---- sent ----
 
   function sendable() {
-    const entry = list()[0];
-    return entry && !entry.refused ? entry : null;
+    const entries = list();
+    return entries.find((entry) => entry.aside && !entry.refused) || (stopped() ? null : entries[0]) || null;
+  }
+
+  // The entry that stands refused, and so stops those behind it, until a person has decided about it.
+  function stopped() {
+    const entries = list();
+    return entries.find((entry) => entry.aside && entry.refused) || (entries[0] && entries[0].refused ? entries[0] : null);
+  }
+
+  // What does not wait behind a refused entry: it is about what the server holds, or about what comes before that entry.
+  function passes(fields, form) {
+    const stop = stopped();
+    if (!stop) return false;
+    if (RIGHTS.includes(fields.event) || form.closest("dialog")) return true;
+    if (fields.shoe !== stop.fields.shoe) return false;
+    const [hand, stops] = [Number(fields.hand), Number(stop.fields.hand)];
+    return hand < stops || (hand === stops && fields.event === "betting_opened" && stop.fields.event !== "betting_opened");
+  }
+
+  // A person has looked at the table and decided: nothing that was recorded there by then is in the way of what waits.
+  function caughtUp() {
+    const seq = document.getElementById("console").dataset.seq;
+    for (const entry of list()) {
+      if (Number(entry.fields.seq) < Number(seq)) keep({ ...entry, fields: { ...entry.fields, seq } });
+    }
+  }
+
+  // The page had gone on to the next hand with this press, and the table did not: what waits was made for another hand.
+  function halted(entry, html) {
+    const next = list()[0];
+    if (!entry.follows || !next || next.refused || Number(next.fields.hand) <= Number(entry.fields.hand)) return;
+    const now = new DOMParser().parseFromString(html, "text/html").getElementById("console");
+    if (!now || now.dataset.hand !== entry.fields.hand || !["dealing", "complete", "called"].includes(now.dataset.phase)) return;
+    keep({ ...next, refused: { reason: filled(words.halted, { entry: entry.words }), change: "", status: 0 } });
   }
 
   function alone(work) {
@@ -143,6 +180,7 @@
       state = { failed: 0, loggedOut: false };
       const before = list().filter((one) => one.name !== entry.name);
       drop(entry.name);
+      halted(entry, html);
       const replaced = response.headers.get("HX-Replace-Url");
       if (replaced) history.replaceState(null, "", replaced);
       answer({ html, entry, waiting: before.length });
@@ -190,7 +228,7 @@
   function refused(entry, html, reason, change, status) {
     state = { failed: 0, loggedOut: false };
     const entries = list();
-    const just = entry.tab === tab && !entry.tries && entries.length === 1 && Date.now() - entry.at < 10000;
+    const just = entry.tab === tab && !entry.tries && (entry.aside || entries.length === 1) && Date.now() - entry.at < 10000;
     // Its content stands in the form that the answer shows, unless something else is being entered there.
     const asked = new CustomEvent("queue:refused", { detail: { html, entry }, cancelable: true });
     if (just && html && !document.dispatchEvent(asked)) {
@@ -227,9 +265,9 @@
 
   function show() {
     const entries = list();
-    const first = entries[0];
+    const first = stopped() || entries[0];
     const others = all().filter((entry) => entry.user !== words.user);
-    const stuck = Boolean(first && first.refused);
+    const stuck = Boolean(stopped());
     const late = entries.some((entry) => entry.tries || entry.tab !== tab || Date.now() - entry.at > shownAfter);
     const rest = elsewhere();
     box.hidden = !(rest.length || others.length || (first && late));
@@ -290,20 +328,22 @@
 
   box.addEventListener("click", function (event) {
     const pressed = (name) => event.target.closest(`[data-${name}]`);
-    const first = list()[0];
+    const first = stopped();
     if (pressed("list")) part("list").setAttribute("aria-expanded", String(part("list").getAttribute("aria-expanded") !== "true"));
     if (pressed("discard")) asking = true;
     if (pressed("keep")) asking = false;
-    if (first && first.refused) {
+    if (first) {
       if (pressed("again")) {
-        const head = document.getElementById("console").dataset.seq;
-        keep({ ...first, refused: null, fields: { ...first.fields, seq: head } });
+        keep({ ...first, refused: null });
+        caughtUp();
         asking = false;
         pump();
       }
       if (pressed("change")) document.dispatchEvent(new CustomEvent("queue:change", { detail: { address: first.refused.change } }));
       if (pressed("discard-sure")) {
         drop(first.name);
+        for (const entry of list()) if (entry.fields.entry_key === first.fields.key) drop(entry.name); // nothing is left to undo
+        caughtUp();
         asking = false;
         changed();
         pump();
@@ -322,11 +362,7 @@
     holds: (key) => all().some((entry) => entry.fields.key === key),
     fresh: () => `${device}.${secret(16)}`,
     // What is on its way and not refused: a refused entry stops those behind it.
-    pending() {
-      const entries = list();
-      const stop = entries.findIndex((entry) => entry.refused);
-      return stop < 0 ? entries : entries.slice(0, stop);
-    },
+    pending: () => (stopped() ? list().filter((entry) => entry.aside && !entry.refused) : list()),
   };
 
   document.addEventListener("DOMContentLoaded", function () {
