@@ -6,6 +6,7 @@ The judge's errors carry a code and parameters; here each code has its sentence.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Final
 
 from django.utils.functional import Promise
@@ -67,7 +68,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "not-a-choice": _("{value} is not one of {choices}"),
     "not-a-number": _("must be a whole number from {low} to {high}"),
     "not-true-or-false": _("must be true or false"),
-    "not-money": _("{value} is not an amount; a decimal string such as 100.00 is wanted"),
+    "not-money": _("{value} is not an amount. Write it as 1500 or 1500.50."),
     "not-positive": _("must be more than 0"),
     "not-a-time": _("{value} is not a time with its offset, to the millisecond, such as 2026-11-28T20:00:01.250+07:00"),
     "not-a-table": _("{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)"),
@@ -123,6 +124,9 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "shoe-stored-otherwise": _("position {seq} of the log has this shoe otherwise"),
 }
 
+#: What is wrong with an amount that has nothing but digits: the log takes twelve before the point and four after it.
+TOO_LARGE: Final = _("{value} is too large.")
+TOO_FINE: Final = _("{value} has too many digits after the point.")
 
 #: Messages of which every detail is a time.
 OF_TIMES: Final = frozenset({"at-earlier", "at-future"})
@@ -134,8 +138,18 @@ def reason(error: EventError) -> str:
     params = {**error.params, "detail": explain(cause)} if isinstance(cause, EventError) else error.params
     if error.code in OF_TIMES and buddhist():
         params = {name: moment(dt.datetime.fromisoformat(str(value))) for name, value in params.items()}
-    template = TEMPLATES.get(error.code)
+    template = _of_amount(str(params.get("value", ""))) if error.code == "not-money" else TEMPLATES.get(error.code)
     return str(error.messages[error.code] if template is None else template).format_map(params)
+
+
+def _of_amount(shown: str) -> Promise:
+    """What to say of a value, as a refusal shows it, that the log does not take for an amount."""
+    digits = re.fullmatch(r"'-?([0-9]+)(\.[0-9]*)?…?'", shown, re.ASCII)
+    if not digits:
+        return TEMPLATES["not-money"]
+    if len(digits[1].lstrip("0")) > 12:
+        return TOO_LARGE
+    return TOO_FINE if len(digits[2] or "") > 5 else TEMPLATES["not-money"]
 
 
 def explain(error: EventError) -> str:

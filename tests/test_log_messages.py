@@ -59,3 +59,35 @@ def test_explain_explains_the_cause() -> None:
 
 def test_a_value_with_braces_is_shown_as_it_is() -> None:
     assert reason(EventError("card", "not-a-card", value="'{x}'")) == "'{x}' is not a card"
+
+
+@pytest.mark.parametrize(
+    ("typed", "en", "th"),
+    [
+        ("999999999999999999999", "'999999999999999999999' is too large.", "มากเกินไป"),
+        ("1" * 80, f"'{'1' * 40}…' is too large.", "มากเกินไป"),
+        ("1.23456", "'1.23456' has too many digits after the point.", "หลังจุดทศนิยมมากเกินไป"),
+        ("1.", "'1.' is not an amount. Write it as 1500 or 1500.50.", "ไม่ใช่จำนวนเงิน"),
+        ("12x", "'12x' is not an amount. Write it as 1500 or 1500.50.", "ไม่ใช่จำนวนเงิน"),
+    ],
+)
+def test_what_is_wrong_with_an_amount_is_said_to_people_in_their_words(typed: str, en: str, th: str) -> None:
+    with pytest.raises(EventError) as refused:
+        events.parse_event(
+            {
+                "event": "bet",
+                "at": "2026-11-28T20:00:01+07:00",
+                "table": "B07",
+                "shoe": 1,
+                "hand": 1,
+                "seat": 1,
+                "bet": "tie",
+                "stake": typed,
+            }
+        )
+    assert refused.value.key == "stake"
+    assert "a decimal string such as 100.00 is wanted" in str(refused.value), "the log's own word for files"
+    with translation.override("en"):
+        assert reason(refused.value) == en
+    with translation.override("th"):
+        assert th in reason(refused.value)
