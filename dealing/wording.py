@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, override, pgettext_lazy
 
 Words = Mapping[str, Promise]
 
@@ -418,3 +420,28 @@ def card_name(rank: str, suit: str) -> str:
 def role_name(role: str) -> str:
     """A group of people; empty for none."""
     return _word(ROLES, role)
+
+
+#: Reasons that the pages offer ready-made: the log keeps one in the language of whoever pressed it.
+STANDARD_REASONS: Final = (
+    gettext_lazy("Typing mistake"),
+    gettext_lazy("Typing mistake: undone at once"),
+    gettext_lazy("Betting was closed before the cards came; it was not recorded in time"),
+    gettext_lazy("Card exposed during betting"),
+    gettext_lazy("Wrong hand that cannot be corrected"),
+    gettext_lazy("Dealt after the last hand"),
+)
+
+
+@lru_cache(maxsize=1)
+def _standard_reasons() -> Mapping[str, Promise]:
+    known: dict[str, Promise] = {}
+    for code, _name in settings.LANGUAGES:
+        with override(code):
+            known |= {str(words): words for words in STANDARD_REASONS}
+    return known
+
+
+def kept_reason(text: str) -> str:
+    """A reason as the log keeps it; a ready-made one in the reader's language, whatever it was pressed in."""
+    return str(_standard_reasons().get(text, text))

@@ -182,3 +182,34 @@ def test_entries_are_said_to_be_opened_only_where_one_can_be(sam: Console, rita:
     rita.press("hand_closed")
     assert hint not in rita.look()
     assert hint in sam.look()
+
+
+@pytest.mark.parametrize(
+    ("pressed", "read", "shown"),
+    [
+        ("Typing mistake: undone at once", "th", "พิมพ์ผิด ยกเลิกทันที"),
+        ("พิมพ์ผิด ยกเลิกทันที", "en", "Typing mistake: undone at once"),
+        ("the dealer said so", "th", "the dealer said so"),
+    ],
+)
+def test_a_ready_made_reason_is_read_in_the_readers_language(
+    sam: Console, people: People, pressed: str, read: str, shown: str
+) -> None:
+    sam.hand("2h", "3s", "Kd", "2c").press("card", card="6h", to="B3")
+    sam.press("card", card="8s")
+    sam.press("amended", entry=len(sam.lines), withdraw=1, undo=1, why=pressed)
+    assert sam.last["reason"] == pressed, "the log keeps what was pressed"
+    reader = at(sam, people, "auditor", "ada")
+    reader.client.cookies["django_language"] = read
+    incident = sam.table.incidents.get()
+    pages = reader.look(), reader.client.get(f"/incidents/{incident.pk}/").content.decode()
+    for page in pages:
+        assert shown in text(page)
+        assert (pressed in text(page)) is (pressed == shown)
+
+
+def test_a_ready_made_reason_of_a_void_hand_too(sam: Console, people: People) -> None:
+    sam.hand("2h").press("voided", scope="hand", reason="Card exposed during betting")
+    reader = at(sam, people, "auditor", "ada")
+    reader.client.cookies["django_language"] = "th"
+    assert "Card exposed during betting" not in text(reader.look())

@@ -220,7 +220,7 @@ def timeline(
         shown = Entry(row.seq, event.at.astimezone(zone), event.by or row.actor, event, row.actor)
         if isinstance(event, log.Amended):
             told = entries.get(event.seq)
-            shown.about, shown.why = event.seq, event.reason
+            shown.about, shown.why = event.seq, wording.kept_reason(event.reason)
             shown.now = words.entry(event.entry) if event.entry else ""
             if told:
                 shown.text = told.now or told.text

@@ -165,7 +165,7 @@ _DETAILS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     log.InsuranceClosed: lambda e: str(e.window),
     log.Called: _call,
     log.Paid: lambda e: _seat(e, e.amount),
-    log.Voided: lambda e: _joined(wording.scope_name(e.scope), e.reason),
+    log.Voided: lambda e: _joined(wording.scope_name(e.scope), wording.kept_reason(e.reason)),
 }
 
 

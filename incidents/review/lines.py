@@ -96,7 +96,7 @@ _DETAILS: Final[Mapping[type[ev.Event], Callable[[Any], str]]] = {
     ev.InsuranceOdds: _odds,
     ev.Called: _called,
     ev.Paid: lambda e: f"{_seat(e)} · {_money(e.amount)}",
-    ev.Voided: lambda e: f"{wording.scope_name(e.scope)} · {e.reason}",
+    ev.Voided: lambda e: f"{wording.scope_name(e.scope)} · {wording.kept_reason(e.reason)}",
 }
 
 
@@ -137,7 +137,8 @@ def timeline(
         line.findings = [finding for finding in findings if row.seq in finding.seq]
         line.decision = next((one for one in decisions if row.seq in one.events), None)
         if isinstance(event, ev.Amended):
-            line.detail = _("entry %(seq)d: %(reason)s") % {"seq": event.seq, "reason": event.reason}
+            said = wording.kept_reason(event.reason)
+            line.detail = _("entry %(seq)d: %(reason)s") % {"seq": event.seq, "reason": said}
             line.entry = tell(event.entry) if event.entry is not None else None
             if event.seq in lines:
                 lines[event.seq].amended_by = line
