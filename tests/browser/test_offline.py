@@ -495,3 +495,48 @@ def test_where_the_rules_say_otherwise_it_is_said(sam: Page) -> None:
     recorded(sam, 6)
     expect(sam.get_by_role("alert").filter(has_text=re.compile("The rules say otherwise"))).to_be_visible()
     expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
+
+
+def with_bets(page: Page) -> None:
+    """A hand with a bet, dealt to its last card while the network is away."""
+    common = {"table": "B07", "shoe": 1, "hand": 1}
+    record({**common, "event": "bet", "seat": 3, "bet": "player", "stake": "100"}, actor="sam")
+    recorded(page, 5)
+    press(page, "Close betting")
+    recorded(page, 6)
+    cut(page)
+    for card in ("9h", "4s", "Kd", "3c"):
+        tap(page, card)
+    phase(page, "complete")
+
+
+def test_result_and_totals_stay_after_the_call_and_a_closed_hand_is_closed_once(sam: Page) -> None:
+    with_bets(sam)
+    call(sam)
+    phase(sam, "called")
+    totals = sam.locator(".felt .felt-total")
+    expect(sam.locator(".due-words")).to_have_text("Player wins 9 to 7")
+    expect(totals).to_have_text(["9", "7"])
+    close = sam.locator(".close-hand")
+    if not close.is_visible():
+        sam.get_by_role("button", name="Close all the same").click()
+        sam.wait_for_timeout(400)  # a press at once would be the same one
+    close.click()
+    phase(sam, "over")
+    expect(close).to_be_hidden()
+    expect(sam.get_by_role("button", name="Open betting · hand 2")).to_be_visible()
+    expect(sam.locator(".due-words")).to_have_text("Player wins 9 to 7")
+    expect(totals).to_have_text(["9", "7"])
+    restore(sam)
+    recorded(sam, 12)
+    assert told(6) == ["card P1 9h", "card B1 4s", "card P2 Kd", "card B2 3c", "called", "hand_closed"]
+
+
+def test_a_wrong_call_leaves_the_result_of_the_cards(sam: Page) -> None:
+    with_bets(sam)
+    sam.locator('.call-keys [data-side="banker"]').click()
+    phase(sam, "called")
+    expect(sam.locator(".due-words")).to_have_text("Player wins 9 to 7")
+    restore(sam)
+    recorded(sam, 11)
+    expect(sam.locator('[data-finding="wrong-call"], .finding').first).to_be_visible()

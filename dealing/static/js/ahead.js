@@ -32,9 +32,16 @@
     return { phase: pristine.phase, hand: Number(said.hand), state: known ? Number(said.layout) : null, dealt: Number(said.cards), bets: Number(said.bets), cards: [], fresh: false, unsure: !known };
   }
 
-  const start = (hand, phase) => ({ phase, hand, state: 0, dealt: 0, bets: 0, cards: [], fresh: true, unsure: false });
+  const start = (hand, phase) => ({ phase, hand, state: 0, dealt: 0, bets: 0, cards: [], fresh: true, unsure: false, ended: null });
+
+  // A hand that is closed leaves nothing open, whatever was unsure in it. `ended`: the state of its last card, if known.
+  const over = (model) => ({ ...start(model.hand, "over"), fresh: model.fresh, cards: model.cards, ended: isDone(model) ? model.state : null, unsure: !rules });
+
+  // Whether the cards of the hand say its result; what follows from that may be unsure all the same (`result`).
+  const isDone = (model) => Boolean(rules) && model.state !== null && (!model.unsure || Boolean(model.result)) && !rules.states[model.state][0];
 
   function step(model, fields) {
+    if (fields.event === "hand_closed" && isOpen(model)) return over(model);
     if (model.unsure) return fields.event === "card" ? lay(model, fields) : model;
     const unsure = { ...model, unsure: true };
     const next = isOpen(model) ? model.hand : model.hand + 1;
@@ -53,8 +60,9 @@
         return fields.during === "hand" && isOpen(model) ? { ...model, last: model.hand } : unsure;
       case "called":
         return model.phase === "complete" ? call(model, fields) : unsure;
-      case "hand_closed":
-        return model.phase === "complete" || model.phase === "called" ? { ...start(model.hand, "over"), fresh: model.fresh, cards: model.cards } : unsure;
+      case "paid":
+      case "paid_all":
+        return { ...unsure, result: isDone(model) };
       default:
         return unsure;
     }
@@ -81,11 +89,11 @@
 
   function lay(model, fields) {
     const card = read(fields);
-    if (!card) return { ...model, unsure: true };
+    if (!card) return { ...model, unsure: true, result: false };
     const cards = [...model.cards, { place: card.place, text: card.down ? "?" : name(card), said: name(card) }];
     const row = model.unsure ? null : rules.states[model.state];
     const whole = card.suit || console_().hasAttribute("data-ranks");
-    if (!row || card.down || !whole || row[0] !== card.place) return { ...model, cards, unsure: true };
+    if (!row || card.down || !whole || row[0] !== card.place) return { ...model, cards, unsure: true, result: false };
     const state = row[4][rules.values[card.rank]];
     return { ...model, cards, state, dealt: model.dealt + 1, phase: rules.states[state][0] ? "dealing" : "complete" };
   }
@@ -94,9 +102,9 @@
     const [, player, banker, winner] = rules.states[model.state];
     const [said, ...totals] = (fields.call || "").split(" ");
     const right = said === winner && (!totals.length || totals.join() === [player, banker].join());
-    if (!right) return { ...model, unsure: true };
-    if (!fields.follow || !follows(model)) return { ...model, phase: "called", unsure: model.bets > 0 };
-    return isLast(model) ? { ...start(model.hand, "over"), fresh: model.fresh, cards: model.cards } : start(model.hand + 1, "betting");
+    if (!right) return { ...model, phase: "called", unsure: true, result: true };
+    if (!fields.follow || !follows(model)) return { ...model, phase: "called", owed: model.bets > 0 };
+    return isLast(model) ? over(model) : start(model.hand + 1, "betting");
   }
 
   // Whether the right call takes the table on: not where money or insurance has to be looked at first.
@@ -165,8 +173,11 @@
     const felt = table.querySelector(".felt");
     if (ahead && felt) {
       model.cards.forEach((card) => put(felt, card));
-      if (model.unsure && !entries.every((entry) => SETTLES.includes(entry.fields.event))) waiting(table, felt);
-      else if (!model.unsure) mark(table, felt, model);
+      const settles = entries.every((entry) => SETTLES.includes(entry.fields.event));
+      if (settles && table.querySelector(".due-done")) { /* the server has said the result already, and why */ }
+      else if (model.phase === "over" && model.ended === null) table.querySelector(".due:not(.due-done)")?.remove();
+      else if (!model.unsure || model.result) mark(table, felt, model);
+      else if (!settles) waiting(table, felt);
     }
     old.replaceWith(table);
     if (window.htmx) window.htmx.process(table);
@@ -212,21 +223,20 @@
   }
 
   function mark(table, felt, model) {
-    const [due, player, banker, winner] = rules.states[model.state];
-    const over = model.phase === "over";
+    const [due, player, banker, winner] = rules.states[model.ended ?? model.state];
     felt.querySelectorAll(".card-slot-due").forEach((slot) => {
       slot.classList.remove("card-slot-due");
       slot.closest(".felt-place").querySelector(".felt-place-name").textContent = "\u00a0";
     });
-    if (due && !over) placeOn(felt, due).querySelector(".card-slot:not(.card-pending)")?.classList.add("card-slot-due");
-    const shown = { P: due === "P1" || over ? "" : player, B: due === "P1" || due === "B1" || over ? "" : banker };
+    if (due) placeOn(felt, due).querySelector(".card-slot:not(.card-pending)")?.classList.add("card-slot-due");
+    const shown = { P: due === "P1" ? "" : player, B: due === "P1" || due === "B1" ? "" : banker };
     for (const [side, total] of Object.entries(shown)) {
       const head = felt.querySelector(`.felt-side-${side} .felt-side-head`);
       let box = head.querySelector(".felt-total");
       if (!box && total !== "") head.append((box = Object.assign(document.createElement("span"), { className: "felt-total" })));
       if (box && total !== "") box.textContent = total;
     }
-    if (model.phase === "betting" || over) { table.querySelector(".due")?.remove(); return; }
+    if (model.phase === "betting") { table.querySelector(".due")?.remove(); return; }
     const line = part("due");
     const high = Math.max(player, banker);
     line.classList.toggle("due-done", Boolean(winner));
@@ -321,7 +331,7 @@
     expected = null;
     remember();
     const now = served();
-    if (was && !was.unsure && (was.phase !== now.phase || was.hand !== now.hand || (now.state !== was.state && isOpen(now)))) differs();
+    if (was && !was.unsure && !was.owed && (was.phase !== now.phase || was.hand !== now.hand || (now.state !== was.state && isOpen(now)))) differs();
     draw();
   });
 
