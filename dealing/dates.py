@@ -7,16 +7,20 @@ of the other era. Logs, exports and JSON know nothing of this: they are ISO 8601
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+from django import forms
 from django.utils.dateformat import format as format_date
 from django.utils.translation import get_language
 
 #: How much more a year of the Buddhist era is.
 BUDDHIST_ERA: Final = 543
+#: From this year on, a year that somebody types who chose Buddhist years is of that era.
+FIRST_BUDDHIST: Final = 2400
 
 _wanted: ContextVar[Callable[[], bool] | None] = ContextVar("buddhist_years", default=None)
 
@@ -58,3 +62,28 @@ def moment(at: dt.datetime) -> str:
 def minute(at: dt.datetime) -> str:
     """As `moment`, without seconds."""
     return f"{day(at)} {at:%H:%M}"
+
+
+def typed(text: str) -> str:
+    """A date as the person means it, in years of the common era: `2569-11-24` is 2026-11-24 for one who counts so."""
+    wanted = _wanted.get()
+    year = re.match(r"\s*([0-9]{4})-", text, re.ASCII)
+    if year is None or int(year[1]) < FIRST_BUDDHIST or wanted is None or not wanted():
+        return text
+    return f"{int(year[1]) - BUDDHIST_ERA:04}{text[year.end(1) :]}"
+
+
+class DayField(forms.DateField):
+    """A day, in a year of the era that the person counts by."""
+
+    def to_python(self, value: Any) -> Any:
+        """The day. ValidationError where it is none."""
+        return super().to_python(typed(value) if isinstance(value, str) else value)
+
+
+class MomentField(forms.DateTimeField):
+    """A day and a time, in a year of the era that the person counts by."""
+
+    def to_python(self, value: Any) -> Any:
+        """The time. ValidationError where it is none."""
+        return super().to_python(typed(value) if isinstance(value, str) else value)

@@ -248,7 +248,9 @@ def test_the_usual_period_is_the_last_seven_days(client: Client, night: Night, p
         ("?first=yesterday&last=2024-11-27", "first", "Write this day as 2026-07-31."),
         ("?first=2024-11-27", "last", "Write this day as 2026-07-31."),
         ("?first=0001-01-01&last=0001-01-02", "last", "Write this day as 2026-07-31."),
-        ("?first=9999-12-31&last=9999-12-31", "last", "Write this day as 2026-07-31."),
+        ("?first=9999-12-31&last=9999-12-31", "last", "This day is still to come."),
+        ("?first=9999-12-31&last=2024-11-28", "first", "This day is still to come."),
+        ("?first=2567-11-28&last=2024-11-28", "first", "This day is still to come."),
     ],
 )
 def test_a_period_that_is_none_is_said_beside_its_field(

@@ -86,6 +86,52 @@ def test_the_pages_show_the_years_that_the_person_chose(
     assert f"{raised:%Y-%m-%d %H:%M:%S}" in client.get(f"/incidents/{incident.pk}/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("2569-11-24", "2026-11-24"),
+        ("2567-02-29T21:04:05", "2024-02-29T21:04:05"),  # a leap day of this era, and not of the other
+        ("2400-01-01", "1857-01-01"),
+        ("2399-12-31", "2399-12-31"),
+        ("2026-11-24", "2026-11-24"),
+        ("25691-11-24", "25691-11-24"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_a_year_is_typed_in_the_era_that_the_person_chose(people: People, typed: str, meant: str) -> None:
+    user = chooses(people, "manager", True)
+    with override("en"), dates.years_of(lambda: user):
+        assert dates.typed(typed) == meant
+    assert dates.typed(typed) == typed, "nobody asks any more"
+
+
+@pytest.mark.parametrize("buddhist", [True, False])
+def test_days_are_asked_for_in_the_era_too(client: Client, here: House, people: People, buddhist: bool) -> None:
+    client.force_login(chooses(people, "manager", buddhist))
+    client.cookies["django_language"] = "th"
+    answer = client.get("/dealers/?first=2567-11-24&last=2567-11-28")
+    page = answer.content.decode()
+    assert answer.status_code == (200 if buddhist else 422)
+    assert ("24 พ.ย. 2567" in page) is buddhist
+    assert page.count("วันที่นี้ยังมาไม่ถึง") == (0 if buddhist else 2)
+
+
+@pytest.mark.parametrize("buddhist", [True, False])
+def test_the_time_of_a_video_is_typed_in_the_era_too(
+    client: Client, here: House, people: People, buddhist: bool
+) -> None:
+    client.force_login(chooses(people, "manager", buddhist))
+    incident = here.incident()
+    said = {"after": incident.reviews.count(), "video_at": "2567-07-12T21:04:05", "note": "seen"}
+    answer = client.post(f"/incidents/{incident.pk}/review/", said)
+    assert answer.status_code == (302 if buddhist else 422)
+    if buddhist:
+        last = incident.reviews.order_by("number").last()
+        assert last
+        assert last.video_at
+        assert last.video_at.astimezone(here.table.venue.zone).year == 2024
+
+
 @pytest.mark.parametrize("buddhist", [True, False])
 def test_the_sheet_to_sign_shows_them_too(here: House, people: People, buddhist: bool) -> None:
     user = chooses(people, "manager", buddhist)

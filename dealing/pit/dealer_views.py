@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from dealing.dates import MomentField
 from dealing.models import Dealer, DealerShift, Table
 from dealing.people import can_record, can_supervise, reader_required, supervisor_required
 from dealing.pit.access import table_of
@@ -129,8 +130,8 @@ class ShiftForm(forms.Form):
             "invalid_choice": gettext_lazy("Choose somebody from the list."),
         },
     )
-    started_at = forms.DateTimeField(label=gettext_lazy("From"))
-    ended_at = forms.DateTimeField(
+    started_at = MomentField(label=gettext_lazy("From"))
+    ended_at = MomentField(
         label=gettext_lazy("Until"), required=False, help_text=gettext_lazy("Left empty: still dealing.")
     )
 

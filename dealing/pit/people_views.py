@@ -17,6 +17,7 @@ from django.utils.translation import ngettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dealing.dates import DayField
 from dealing.gaming_days import bounds, gaming_day
 from dealing.models import Dealer, DealerShift, Venue
 from dealing.people import can_supervise
@@ -39,11 +40,11 @@ PAGE: Final = 50
 class PeriodForm(forms.Form):
     """From which gaming day to which; the last seven where nothing is said."""
 
-    first = forms.DateField(label=_("From"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
-    last = forms.DateField(label=_("To the end of"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
+    first = DayField(label=_("From"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
+    last = DayField(label=_("To the end of"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}))
 
-    def __init__(self, data: Any, today: dt.date) -> None:
-        self.today = today
+    def __init__(self, data: Any, today: dt.date, newest: dt.date) -> None:
+        self.newest = newest
         usual = {"first": (today - dt.timedelta(days=6)).isoformat(), "last": today.isoformat()}
         given = {name: data.get(name, "") for name in usual}
         super().__init__(given if any(given.values()) else usual)
@@ -56,7 +57,10 @@ class PeriodForm(forms.Form):
         """The two days together."""
         said = super().clean() or {}
         first, last = said.get("first"), said.get("last")
-        if first and last:
+        ahead = [name for name, day in said.items() if day > self.newest]
+        for name in ahead:
+            self.add_error(name, _("This day is still to come."))
+        if first and last and not ahead:
             if last < first:
                 self.add_error("last", _("The last day is before the first."))
             elif (last - first).days >= LONGEST:
@@ -64,7 +68,7 @@ class PeriodForm(forms.Form):
                     "last",
                     ngettext_lazy("Choose %(n)d day at most.", "Choose %(n)d days at most.", LONGEST) % {"n": LONGEST},
                 )
-            elif first.year < 1900 or last.year > 9000:
+            elif first.year < 1900:
                 self.add_error("last", _("Write this day as 2026-07-31."))
         return said
 
@@ -72,7 +76,8 @@ class PeriodForm(forms.Form):
 def _context(request: HttpRequest, venue: Venue) -> dict[str, Any]:
     """The period that was asked for, what else is offered, and what to send along with a link."""
     today = gaming_day(venue, timezone.now())
-    form = PeriodForm(request.GET, today)
+    # In the small hours the calendar's day is one on from the gaming day.
+    form = PeriodForm(request.GET, today, max(today, timezone.localdate(timezone=venue.zone)))
     house = {} if member_of(request.user) else {"house": venue.code}
     offered = []
     for name, begins, ends in PERIODS:

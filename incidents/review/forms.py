@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from dealing.dates import MomentField
 from dealing.models import Dealer, StaffMember, Venue
 from dealing.people import AUDITOR, MANAGER, SUPERVISOR
 from dealing.wording import ACTIONS as ACTION_WORDS
@@ -122,7 +123,7 @@ class ReviewForm(forms.Form):
     camera = forms.CharField(
         label=_("Camera"), max_length=60, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
-    video_at = forms.DateTimeField(
+    video_at = MomentField(
         label=_("Time of the video"),
         required=False,
         widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M:%S", attrs={"type": "datetime-local", "step": "1"}),
