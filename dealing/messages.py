@@ -156,3 +156,15 @@ def explain(error: EventError) -> str:
     """Which key, and why, in the active language: what `str(error)` is in English."""
     label = ".".join(str(KEYS.get(key, key)) for key in error.key.split("."))
     return f"{label}: {reason(error)}"
+
+
+#: Keys that no field of a page stands for: what is wrong with them is a sentence of its own.
+OF_NO_FIELD: Final = frozenset({"shoe", "hand", "seq", "event", "key"})
+
+
+def tell(error: EventError) -> str:
+    """Why, for a person at a page where it stands at no field: with the key only where that says what is meant."""
+    if error.key not in OF_NO_FIELD:
+        return explain(error)
+    text = reason(error)
+    return text[:1].upper() + text[1:]

@@ -434,6 +434,16 @@ def test_a_closed_hand_takes_no_more_cards(supervisor: Console) -> None:
     assert len(supervisor.lines) == 10
 
 
+@pytest.mark.parametrize("event", ["hand_closed", "card"])
+def test_what_is_wrong_with_no_field_is_a_sentence(supervisor: Console, event: str) -> None:
+    supervisor.shoe().hand("9h", "4s", "Kd", "3c")
+    supervisor.press("hand_closed")
+    supervisor.press(event, hand=1, **({"card": "2c", "to": "P3"} if event == "card" else {}))
+    assert supervisor.status == 422
+    assert "Hand 1 is closed" in text(supervisor.page)
+    assert "hand: " not in text(supervisor.page)
+
+
 def test_a_second_writer_is_told_who_was_first_and_what(supervisor: Console, people: People) -> None:
     supervisor.shoe().hand("9h")
     seen = len(supervisor.lines)

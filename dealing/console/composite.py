@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from dealing import wording
 from dealing.console.forms import FORMS
 from dealing.console.state import State
-from dealing.messages import explain, reason
+from dealing.messages import reason, tell
 from dealing.models import Table, TableEvent
 from dealing.rules import events as log
 from dealing.rules.events import EventError, format_time, parse_event
@@ -143,7 +143,7 @@ def read_pays(data: Mapping[str, str], common: Line) -> Pays:
         try:
             _parsed(line)
         except EventError as error:
-            pays.errors[name] = reason(error) if error.key == "amount" else explain(error)
+            pays.errors[name] = reason(error) if error.key == "amount" else tell(error)
             continue
         pays.lines.append(line)
     if not pays.lines and not pays.errors:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from dealing import wording
 from dealing.console import words
 from dealing.console.money import SEATS
-from dealing.messages import explain, reason
+from dealing.messages import reason, tell
 from dealing.rules.events import Event, EventError, event_as_dict
 from dealing.rules.rulesets import ruleset_names
 from dealing.rules.tableau import PLACES
@@ -268,7 +268,7 @@ class EventForm(forms.Form):
         if field in self.fields:
             self.add_error(field, reason(error))
         else:
-            self.add_error(None, explain(error))
+            self.add_error(None, tell(error))
 
     def field_of(self, key: str) -> str:
         """The field that stands for a key of the line."""

@@ -36,7 +36,7 @@ from dealing.console.state import (
     read_rows,
     timeline,
 )
-from dealing.messages import explain, reason
+from dealing.messages import reason, tell
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
 from dealing.rules.events import Amended, Called, Event, EventError, format_time
@@ -411,7 +411,7 @@ def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: 
         return _console(request, table, Answer(error=str(refusal), status=403))
     except EventError as error:
         if data.get("event") == composite.PAID_ALL:
-            return _refused_pays(request, table, data, {"": explain(error)})
+            return _refused_pays(request, table, data, {"": tell(error)})
         return _refused(request, table, data, form, error)
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
@@ -634,13 +634,13 @@ def _refused(
             elif form is not None:
                 form.refuse(error)
             else:
-                answer.error = explain(error)
+                answer.error = tell(error)
         elif error:
-            answer.error = explain(error)
+            answer.error = tell(error)
     elif name in ENTRY_EVENTS and not sheet:
         answer.entry = _entry({**data, "card": data.get("typed", data.get("card", ""))})
         if error:
-            answer.entry.errors[_entry_field(error)] = reason(error) if error.key in _ENTRY_FIELDS else explain(error)
+            answer.entry.errors[_entry_field(error)] = reason(error) if error.key in _ENTRY_FIELDS else tell(error)
         elif form is not None:
             for errors in form.errors.values():
                 answer.entry.errors["card"] = " ".join(map(str, errors))
@@ -652,7 +652,7 @@ def _refused(
         else:
             answer.form = form
     elif error:
-        answer.error = explain(error)
+        answer.error = tell(error)
     return _console(request, table, answer)
 
 
