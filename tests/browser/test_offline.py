@@ -517,10 +517,12 @@ def test_result_and_totals_stay_after_the_call_and_a_closed_hand_is_closed_once(
     totals = sam.locator(".felt .felt-total")
     expect(sam.locator(".due-words")).to_have_text("Player wins 9 to 7")
     expect(totals).to_have_text(["9", "7"])
+    # Whether it owes something is not known here: closing waits, unless it is meant.
     close = sam.locator(".close-hand")
-    if not close.is_visible():
-        sam.get_by_role("button", name="Close all the same").click()
-        sam.wait_for_timeout(400)  # a press at once would be the same one
+    expect(close).to_be_hidden()
+    expect(sam.locator(".close-held")).to_contain_text("Winnings are paid before the hand is closed.")
+    sam.get_by_role("button", name="Close all the same").click()
+    sam.wait_for_timeout(400)  # a press at once would be the same one
     close.click()
     phase(sam, "over")
     expect(close).to_be_hidden()
@@ -530,6 +532,18 @@ def test_result_and_totals_stay_after_the_call_and_a_closed_hand_is_closed_once(
     restore(sam)
     recorded(sam, 12)
     assert told(6) == ["card P1 9h", "card B1 4s", "card P2 Kd", "card B2 3c", "called", "hand_closed"]
+
+
+def test_closing_a_hand_with_bets_waits_for_what_is_to_be_paid(sam: Page) -> None:
+    with_bets(sam)
+    call(sam)
+    expect(sam.locator(".close-held")).to_be_visible()
+    restore(sam)
+    recorded(sam, 11)
+    expect(sam.locator(".close-held")).to_have_count(0)
+    sam.get_by_role("button", name=re.compile("All paid")).click()
+    recorded(sam, 14)
+    assert told(10) == ["called", "paid", "hand_closed", "betting_opened"]
 
 
 def test_a_wrong_call_leaves_the_result_of_the_cards(sam: Page) -> None:

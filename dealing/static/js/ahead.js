@@ -16,6 +16,7 @@
   let pristine = null; // what the server drew and this file draws over
   let drawn = false;
   let shownPhase = "";
+  let early = ""; // the hand that a person means to close although it may owe something
   let expected = null; // where the hand should stand after the answer that is about to be shown
 
   const console_ = () => document.getElementById("console");
@@ -258,6 +259,7 @@
     });
     drawPlaces(dock, model, entries.length > 0);
     drawCalls(dock, model, entries.length > 0);
+    drawClose(dock, model, entries);
     drawUndo(dock, entries);
   }
 
@@ -295,6 +297,28 @@
     });
   }
 
+  // What a hand owes is known when the server answers: until then closing it waits, unless it is meant (`early`).
+  function drawClose(dock, model, entries) {
+    const close = dock.querySelector(".close-hand");
+    if (!close) return;
+    const paid = entries.some((entry) => entry.fields.event === "paid_all") || (pristine.paid && model.bets === Number(console_().dataset.bets));
+    const owed = entries.length > 0 && model.bets > 0 && !paid && isOpen(model);
+    const held = owed && early !== hand(model);
+    let note = dock.querySelector(".close-held");
+    if (held && !note) close.form.before((note = part("held")));
+    if (!held && note) note.remove();
+    close.form.hidden = held;
+    close.classList.toggle("close-early", owed);
+  }
+
+  const hand = (model) => `${console_().dataset.shoe}.${model.hand}`;
+
+  document.addEventListener("click", function (event) {
+    if (!event.target.closest("[data-close-early]")) return;
+    early = hand(onTheWay().reduce((before, entry) => step(before, entry.fields), served()));
+    draw();
+  });
+
   // "Undo" takes back what was entered last, which may still be on its way: it is named by its key then.
   function drawUndo(dock, entries) {
     const form = dock.querySelector("[data-undo]");
@@ -320,6 +344,7 @@
       calls: page.querySelector(".call-keys")?.cloneNode(true),
       chosen: page.querySelector(".entry-places input:checked")?.value,
       taken: [...page.querySelectorAll(".place-taken input")].map((key) => key.value),
+      paid: Boolean(page.querySelector("#pays")) && !page.querySelector("[data-pays]"),
       undo: undo && { hidden: undo.hidden, text: undo.querySelector("small").textContent, entry: undo.querySelector("[name=entry]").value },
     };
     drawn = false;
