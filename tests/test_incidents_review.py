@@ -189,6 +189,20 @@ def test_bad_input_is_told_at_its_field_and_kept(
     assert not IncidentReview.objects.exists()
 
 
+def test_all_that_is_wrong_is_told_at_once(client: Client, here: House, people: People) -> None:
+    wrong = {"money_lost": "a lot", "money_saved": "-5", "video_at": "2999-01-01T00:00:00", "follow_up_done": "on"}
+    response = send(client, here, people("supervisor"), **{**FULL, **wrong, "follow_up": "", "after": "0"})
+    assert response.status_code == 422
+    assert "This is no amount." in field_error(response, "money_lost")
+    assert "Write the amount without a sign." in field_error(response, "money_saved")
+    assert "This is still to come." in field_error(response, "video_at")
+    assert field_error(response, "follow_up") == "Write down what was done."
+    assert 'value="-5"' in response.content.decode()
+    only = send(client, here, people("supervisor"), money_lost="a lot", after="0")
+    assert "This says nothing new." not in said(only.content.decode())
+    assert not IncidentReview.objects.exists()
+
+
 def test_done_needs_something_that_was_done(client: Client, here: House, people: People) -> None:
     response = send(client, here, people("manager"), camera="C-1", follow_up="  ", follow_up_done="on", after="0")
     assert field_error(response, "follow_up") == "Write down what was done."
@@ -303,3 +317,21 @@ def test_what_was_typed_in_thai_is_kept_on_a_thai_page(client: Client, here: Hou
     assert send(client, here, people("manager"), **{**FULL, "camera": "กล้องโต๊ะ 7"}).status_code == 302
     assert "กล้องโต๊ะ 7" in page(client, here, people("manager"))
     assert "1,500.50" in page(client, here, people("manager"))
+
+
+def test_the_supervisor_on_duty_is_somebody_who_supervises(client: Client, here: House, people: People) -> None:
+    boss = people("supervisor", "boon")
+    others = [staff(people, *who) for who in (("mali", "manager"), ("rita", "recorder"), ("ada", "auditor"))]
+    manager, recorder, auditor = others
+
+    def offered() -> list[str]:
+        select = re.search(r'<select name="supervisor".*?</select>', page(client, here, boss), re.DOTALL)
+        assert select
+        return re.findall(r'value="(\d+)"', select[0])
+
+    assert set(offered()) >= {str(staff(people, "boon").pk), str(manager.pk)}
+    assert not {str(recorder.pk), str(auditor.pk)} & set(offered())
+    response = send(client, here, boss, **{**FULL, "supervisor": recorder.pk, "after": "0"})
+    assert field_error(response, "supervisor") == "Choose somebody from the list."
+    do_review_incident(here.incident(), boss, {"supervisor": auditor})
+    assert str(auditor.pk) in offered(), "whom an earlier note names stays to be kept"

@@ -160,6 +160,7 @@ class ReviewForm(forms.Form):
         people = [getattr(last, f"{role}_id") for role in ("dealer", "supervisor", "second_reviewer")] if last else []
         staff = StaffMember.objects.filter(venue=venue).select_related("user").order_by("code")
         here = staff.filter(Q(user__is_active=True) | Q(pk__in=[pk for pk in people if pk]))
+        supervising = Q(user__groups__name__in=(SUPERVISOR, MANAGER)) | Q(user__is_superuser=True)
         reviewing = Q(user__groups__name__in=(SUPERVISOR, MANAGER, AUDITOR)) | Q(user__is_superuser=True)
         on_list = Q(is_active=True) | Q(pk__in=[one.pk for one in (known.get("dealer"),) if isinstance(one, Dealer)])
         dealer = self.fields["dealer"]
@@ -167,7 +168,7 @@ class ReviewForm(forms.Form):
         dealer.offer(Dealer.objects.filter(on_list, venue=venue), here)
         dealer.error_messages["invalid_choice"] = _("Choose somebody from the list.")
         for role, who in (
-            ("supervisor", here),
+            ("supervisor", here.filter(supervising | Q(pk=last.supervisor_id if last else None)).distinct()),
             ("second_reviewer", here.filter(reviewing | Q(pk__in=[pk for pk in people if pk])).distinct()),
         ):
             field = self.fields[role]

@@ -30,9 +30,9 @@ from dealing.people import can_decide, can_supervise, reader_required, superviso
 from dealing.rules.rulesets import Citation
 from incidents import attachments, rulings
 from incidents.evidence import do_attach_file
-from incidents.models import Decision, Incident, IncidentAttachment, IncidentFinding
+from incidents.models import Decision, Incident, IncidentAttachment, IncidentFinding, IncidentReview
 from incidents.selectors import Case, incidents_of, load_case, log_of, recommendation_of, recorded_by, ruleset_of
-from incidents.services import do_decide_incident, do_review_incident, finding_rows
+from incidents.services import check_review, do_decide_incident, do_review_incident, finding_rows, kept_of
 from incidents.wording import NO_LINE, STAND_BESIDE, obstacle_text, unanswered_text
 
 from .duty import on_duty
@@ -297,6 +297,8 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("The note is kept."))
             return redirect("incidents:incident", pk)
+    else:
+        _add_what_else_is_wrong(form, found, last)
     if form.has_error(NON_FIELD_ERRORS, "stale"):
         # The newer note is on the page now: what was typed can be sent again after it.
         typed = request.POST.copy()
@@ -304,6 +306,17 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
         form.data = typed
     context = _page(request, load_case(found), None, form)
     return render(request, "incidents/incident.html", context, status=422)
+
+
+def _add_what_else_is_wrong(form: ReviewForm, found: Incident, last: IncidentReview | None) -> None:
+    """Add to the errors of the form those that its other fields would meet once it is kept: all are told at once."""
+    try:
+        check_review(found, last, kept_of(last) | form.cleaned_data, seen=form.cleaned_data.get("after"))
+    except ValidationError as error:
+        for field, wrong in error.error_dict.items():
+            others = [one for one in wrong if one.code != "nothing-new"]
+            if field not in form.errors and others:
+                form.add_error(None if field == NON_FIELD_ERRORS else field, others)
 
 
 @require_POST
