@@ -379,6 +379,51 @@ def test_every_other_page_says_what_was_left_at_a_table(sam: Page, live_server: 
     recorded(sam, 5)
 
 
+def poll(page: Page) -> None:
+    """The page asks who deals, as it does by itself every 20 seconds."""
+    page.evaluate(
+        """() => new Promise((done) => {
+            const bar = document.getElementById("dealer-bar");
+            bar.addEventListener("htmx:afterRequest", () => setTimeout(done, 300), { once: true });
+            htmx.trigger(bar, "asked");
+        })"""
+    )
+
+
+def asks_when_told(page: Page) -> None:
+    page.evaluate(
+        """() => {
+            const bar = document.getElementById("dealer-bar");
+            bar.setAttribute("hx-trigger", "asked");
+            htmx.process(bar.parentElement);
+        }"""
+    )
+
+
+def test_what_the_page_asks_by_itself_says_nothing_and_leads_nowhere(sam: Page) -> None:
+    asks_when_told(sam)
+    cut(sam)
+    poll(sam)
+    expect(sam.locator("#toasts .toast")).to_have_count(0)
+    # A press does say so, and nothing that the page asks takes that away.
+    sam.locator("#wrong-button").click()
+    expect(sam.locator("#toasts")).to_contain_text("This needs the server")
+    restore(sam)
+    poll(sam)
+    expect(sam.locator("#toasts")).to_contain_text("This needs the server")
+    # The session is over in mid-hand.
+    sam.context.clear_cookies(name="sessionid")
+    address = sam.url
+    poll(sam)
+    assert sam.url == address
+    expect(sam.locator("#dealer-bar")).to_be_visible()
+    press(sam, "Close betting")
+    expect(strip(sam)).to_contain_text("You are logged out")
+    strip(sam).get_by_role("link", name="Log in").click()
+    expect(sam.locator("[name=username]")).to_be_visible()
+    expect(sam.locator("#toasts")).to_contain_text("not sent at table B07: 1")
+
+
 def test_face_down_cards_are_entered_as_fast_as_they_are_dealt(sam: Page) -> None:
     """What they are is not known, so nothing is guessed; each goes to the place that is due when it arrives."""
     press(sam, "Close betting")

@@ -96,13 +96,21 @@
   }
   document.addEventListener("DOMContentLoaded", leftBehind);
 
+  // What a page asks by itself beside a person's work (data-quiet) says nothing and leads nowhere: only a press does.
+  const quiet = (event) => event.detail.elt.hasAttribute("data-quiet");
+
+  document.addEventListener("htmx:beforeOnLoad", function (event) {
+    if (quiet(event) && event.detail.xhr.getResponseHeader("HX-Redirect")) event.preventDefault(); // to the log-in page
+  });
+
   document.addEventListener("page:say", (event) => say(event.detail));
-  document.addEventListener("htmx:sendError", () => say("offline"));
-  document.addEventListener("htmx:timeout", () => say("offline"));
+  document.addEventListener("htmx:sendError", (event) => { if (!quiet(event)) say("offline"); });
+  document.addEventListener("htmx:timeout", (event) => { if (!quiet(event)) say("offline"); });
   document.addEventListener("htmx:responseError", function (event) {
+    if (quiet(event)) return;
     say(event.detail.xhr.status === 403 ? "stale" : "failed");
   });
   document.addEventListener("htmx:afterRequest", function (event) {
-    if (event.detail.successful) clear(document.getElementById("toasts"));
+    if (event.detail.successful && !quiet(event)) clear(document.getElementById("toasts"));
   });
 })();
