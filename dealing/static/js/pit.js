@@ -94,7 +94,7 @@
   function late() {
     if (!stale.hidden || Date.now() - answered < LATE) return;
     stale.hidden = false;
-    stale.querySelector("[data-pit-stale-since]").textContent = new Date(answered).toLocaleTimeString(document.documentElement.lang, { hour12: false });
+    stale.querySelector("[data-pit-stale-since]").textContent = new Date(answered).toLocaleTimeString(document.documentElement.lang, { hour12: false, timeZone: stale.dataset.zone || undefined });
   }
 
   async function ask() {

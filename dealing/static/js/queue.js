@@ -305,7 +305,7 @@
 
   function item(entry) {
     const line = document.createElement("li");
-    const at = new Date(entry.at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+    const at = new Date(entry.at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: words.zone });
     line.textContent = `${at} · ${entry.words}${entry.user === words.user ? "" : ` · ${entry.user}`}`;
     return line;
   }
@@ -325,6 +325,15 @@
       return line;
     });
   }
+
+  // One line lies over the bar of the page, so that no key moves under a finger; grown, it moves all of the page down.
+  function makeRoom() {
+    const bar = document.querySelector(".bar");
+    const height = Math.ceil(box.getBoundingClientRect().height);
+    const room = bar && height > bar.offsetHeight + 7 ? height : 0; // px: as much as is empty under the bar
+    document.documentElement.style.setProperty("--unsent-room", `${room}px`);
+  }
+  if (window.ResizeObserver) new ResizeObserver(makeRoom).observe(box);
 
   box.addEventListener("click", function (event) {
     const pressed = (name) => event.target.closest(`[data-${name}]`);
