@@ -104,6 +104,17 @@ def test_it_says_everything_in_english(client: Client, here: House, people: Peop
         assert bare(expected) in text, expected
 
 
+def test_pictures_that_no_font_has_are_named(client: Client, here: House, people: People) -> None:
+    here.decide(
+        "void hand", reason="Dealer agreed \U0001f44d\U0001f3fd, \u2705 by camera, \u2665 stays " + "\U0001f600" * 90
+    )
+    client.force_login(people("auditor"))
+    text = said(get(client, here))
+    for expected in ("Dealer agreed [thumbs up sign], [white heavy check mark] by camera,", "[grinning face]"):
+        assert bare(expected) in text, expected
+    assert text.count(bare("[grinning face]")) == 2, "a text of pictures leaves the rest of the page its place"
+
+
 @pytest.mark.parametrize("language", ["en", "th"])
 def test_cards_recorded_by_their_rank_only(client: Client, table: MakeTable, people: People, language: str) -> None:
     """On the page and on the sheet: the rank stands there, and no suit."""

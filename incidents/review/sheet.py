@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -123,9 +124,22 @@ def _clock(when: Any, zone: Any) -> str:
     return dates.moment(when.astimezone(zone))
 
 
+#: Pictures that none of the sheet's fonts has, and what only changes how the one before is drawn.
+_PICTURE: Final = re.compile("[\u2705\u274c\u274e\u2753-\u2755\u2795-\u2797\u27b0\u27bf\U0001f000-\U0001faff]")
+_VARIANT: Final = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|(?<=[\u2600-\U0001faff])\u200d")
+#: So many pictures of a text are named; a text of nothing else does not fill the page.
+PICTURES: Final = 4
+
+
+def _named(text: str) -> str:
+    """The text with the names of pictures in place of empty boxes: `[thumbs up sign]`."""
+    text = _VARIANT.sub("", text)
+    return _PICTURE.sub(lambda found: f"[{unicodedata.name(found[0], 'picture').lower()}]", text, count=PICTURES)
+
+
 def _plain(text: str) -> str:
     """Running text: lines that people typed follow each other, and words no line would hold may be broken."""
-    return re.sub(r"([!-~]{40})(?=[!-~])", "\\1\u200b", " ".join(text.split()))
+    return re.sub(r"([!-~]{40})(?=[!-~])", "\\1\u200b", _named(" ".join(text.split())))
 
 
 def _cut(text: str) -> str:
