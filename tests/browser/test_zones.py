@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.floor import PHONE, log_in, open_shoe, press
+from tests.browser.floor import log_in, open_shoe, press
 from tests.conftest import MakeTable, People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,7 +33,9 @@ def test_what_is_not_sent_bears_the_time_of_the_house(
     people("supervisor", "sam")
     table()
     open_shoe()
-    context = browser.new_context(locale="en-GB", timezone_id="Pacific/Auckland", viewport=PHONE)
+    context = browser.new_context(
+        locale="en-GB", timezone_id="Pacific/Auckland", viewport={"width": 390, "height": 844}
+    )
     context.set_default_timeout(15_000)
     page = context.new_page()
     log_in(page, live_server.url, "sam")
@@ -54,7 +56,9 @@ def test_the_pit_tells_since_when_it_knows_nothing_in_the_time_of_the_house(
     people("supervisor", "sam")
     table()
     open_shoe()
-    context = browser.new_context(locale="en-GB", timezone_id="Pacific/Auckland", viewport=PHONE)
+    context = browser.new_context(
+        locale="en-GB", timezone_id="Pacific/Auckland", viewport={"width": 390, "height": 844}
+    )
     page = context.new_page()
     log_in(page, live_server.url, "sam")
     page.goto(f"{live_server.url}/tables/")
