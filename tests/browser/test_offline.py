@@ -12,7 +12,21 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from dealing.log import record
 from dealing.models import TableEvent
-from tests.browser.floor import PHONE, Server, call, device, lines, log_in, open_shoe, phase, press, recorded, tap, told
+from tests.browser.floor import (
+    PHONE,
+    TABLET,
+    Server,
+    call,
+    device,
+    lines,
+    log_in,
+    open_shoe,
+    phase,
+    press,
+    recorded,
+    tap,
+    told,
+)
 from tests.conftest import MakeTable, People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -599,3 +613,50 @@ def test_a_wrong_call_leaves_the_result_of_the_cards(sam: Page) -> None:
     restore(sam)
     recorded(sam, 11)
     expect(sam.locator('[data-finding="wrong-call"], .finding').first).to_be_visible()
+
+
+BOXES = """() => {
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    return { strip: box("#unsent").bottom, bar: box(".bar").top, head: box(".console-head").top,
+             dock: box(".console-dock").top, keys: box("#entry .pad").top, foot: box(".dock-foot").bottom,
+             high: innerHeight };
+}"""
+
+
+@pytest.mark.parametrize("size", [PHONE, TABLET, {"width": 1440, "height": 900}], ids=["phone", "tablet", "desk"])
+def test_what_is_not_sent_covers_nothing_and_moves_no_key_before_it_must(sam: Page, size: dict[str, int]) -> None:
+    sam.set_viewport_size(size)  # type: ignore[arg-type]
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    before = sam.evaluate(BOXES)
+    cut(sam)
+    sam.fill("#entry-card", "zz")
+    sam.press("#entry-card", "Enter")
+    tap(sam, "4s")
+    expect(strip(sam)).to_contain_text("not sent: 2")
+    expect(strip(sam)).to_contain_text("The server does not answer")
+    away = sam.evaluate(BOXES)
+    assert abs(away["keys"] - before["keys"]) < 4
+    assert away["strip"] <= away["head"] + 1
+    restore(sam)
+    expect(strip(sam).locator("[data-reason]")).to_contain_text("is not a card")
+    strip(sam).get_by_role("button", name="Show").click()
+    expect(strip(sam).locator("li")).to_have_count(2)
+    sam.wait_for_timeout(100)
+    grown = sam.evaluate(BOXES)
+    assert grown["strip"] > away["strip"] + 40
+    assert grown["bar"] >= grown["strip"] - 1
+    assert grown["head"] >= grown["strip"]
+    assert grown["dock"] >= grown["strip"]
+    assert grown["foot"] <= grown["high"]
+    # Scrolled too.
+    sam.mouse.wheel(0, 400)
+    sam.wait_for_timeout(200)
+    scrolled = sam.evaluate(BOXES)
+    assert scrolled["bar"] >= scrolled["strip"] - 1
+    strip(sam).get_by_role("button", name="Discard").click()
+    strip(sam).get_by_role("button", name="Discard").click()
+    recorded(sam, 6)
+    expect(strip(sam)).to_be_hidden()
+    sam.wait_for_timeout(100)
+    assert sam.evaluate("() => document.querySelector('.bar').getBoundingClientRect().top") == 0

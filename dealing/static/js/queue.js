@@ -330,7 +330,8 @@
   function makeRoom() {
     const bar = document.querySelector(".bar");
     const height = Math.ceil(box.getBoundingClientRect().height);
-    const room = bar && height > bar.offsetHeight + 7 ? height : 0; // px: as much as is empty under the bar
+    const empty = parseFloat(getComputedStyle(document.getElementById("main")).paddingTop); // px, under the bar
+    const room = bar && height > bar.offsetHeight + empty ? height : 0;
     document.documentElement.style.setProperty("--unsent-room", `${room}px`);
   }
   if (window.ResizeObserver) new ResizeObserver(makeRoom).observe(box);
