@@ -82,6 +82,7 @@ def test_what_was_refused_and_stands_in_its_field_stays_too(pair: Pair) -> None:
     tap(rita, "9h")
     recorded(sam, 6)
     expect(sam.locator("#entry-card")).to_have_value("zz")
+    expect(sam.locator("#entry-error")).to_contain_text("is not a card")
     expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
 
 
@@ -122,6 +123,31 @@ def test_the_same_card_from_both_devices_is_recorded_once_and_asked_about(pair: 
     expect(rita.locator('#entry [name="to"][value="B1"]')).to_be_checked()
     expect(rita.locator("#entry-card")).to_have_value("9h")
     assert told(5) == ["card P1 9h"]
+
+
+def test_what_was_said_of_a_refused_card_stays_as_long_as_it_stands_there(pair: Pair) -> None:
+    sam, rita = pair
+    press(sam, "Close betting")
+    recorded(sam, 5)
+    recorded(rita, 5)
+    rita.route("**/head/*", lambda route: route.abort())
+    tap(sam, "9h")
+    recorded(sam, 6)
+    tap(rita, "2h")
+    warning = rita.locator("#console .console-said[role=alert]")
+    expect(warning).to_contain_text("SAM: 9♥ to Player, first card")
+    rita.unroute("**/head/*")
+    for seq, card in ((7, "4s"), (8, "Kd")):
+        tap(sam, card)
+        recorded(rita, seq)
+        expect(rita.locator("#entry-card")).to_have_value("2h")
+        expect(warning).to_have_count(1)
+        expect(warning).to_contain_text("SAM: 9♥ to Player, first card")
+    # Both go together.
+    rita.locator("#entry-card").fill("")
+    tap(sam, "3c")
+    recorded(rita, 9)
+    expect(warning).to_have_count(0)
 
 
 def test_bets_on_one_device_and_cards_on_the_other_do_not_stop_each_other(pair: Pair) -> None:

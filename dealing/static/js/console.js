@@ -21,6 +21,7 @@
     if (!next || !now) return false;
     const sheet = keep && !sheetOf(next) ? sheetOf(now) : null;
     const kept = enteredIn(now, sheet);
+    const warned = keep ? warnings(now, sheet, kept) : [];
     const dock = now.querySelector(".console-dock");
     const scrolled = dock ? dock.scrollTop : 0;
     for (const name of now.getAttributeNames()) if (name.startsWith("data-") && !next.hasAttribute(name)) now.removeAttribute(name);
@@ -29,6 +30,7 @@
     now.prepend(...next.children);
     if (window.htmx) window.htmx.process(now);
     restore(now, kept);
+    warnAgain(now, warned);
     if (now.dataset.status !== "200") touchKept(now);
     if (scrolled && now.querySelector(".console-dock")) now.querySelector(".console-dock").scrollTop = scrolled;
     document.dispatchEvent(new CustomEvent("console:shown"));
@@ -47,6 +49,26 @@
       at: inside && active.matches("input:not([type=radio], [type=checkbox]), textarea") ? [active.selectionStart, active.selectionEnd] : null,
       open: [...now.querySelectorAll("details[id][open]")].map((node) => node.id),
     };
+  }
+
+  // What was said of what still stands in a form: it goes when that goes, and not with the next answer.
+  function warnings(now, sheet, kept) {
+    const stands = sheet || kept.values.some(({ path, value, checked }) => path.id === "entry-card" ? value : path.name === "card_rank" ? checked : false);
+    const told = [...now.querySelectorAll(".console-said[role=alert], #entry .field-error")];
+    return stands ? told.filter((node) => now.dataset.status !== "200" || node.hasAttribute("data-kept")) : [];
+  }
+
+  function warnAgain(now, warned) {
+    for (const node of warned) {
+      const line = now.querySelector("#entry .entry-line");
+      const wrong = node.matches(".field-error");
+      if (wrong ? !line || now.querySelector("#entry .field-error") : now.querySelector(".console-said[role=alert]")) continue;
+      node.setAttribute("data-kept", "");
+      (wrong ? line : now.querySelector(".console-head")).after(node);
+      if (!wrong || node.id !== "entry-error") continue;
+      line.classList.add("field-wrong");
+      field().setAttribute("aria-invalid", "true");
+    }
   }
 
   // What a refusal left standing in its form was typed by a person too.
@@ -260,6 +282,7 @@
     document.getElementById(pad.dataset.pad).value = (rank ? rank.value : "") + (suit ? suit.value : "");
   });
   document.addEventListener("input", function (event) {
+    if (event.target === field()) event.target.form.querySelectorAll("[name=card_rank]").forEach((key) => { key.checked = false; });
     const pad = event.target.id && document.querySelector(`[data-pad="${event.target.id}"]`);
     if (pad) pad.querySelectorAll(":checked").forEach((key) => { key.checked = false; });
   });
