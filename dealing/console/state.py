@@ -815,11 +815,7 @@ class State:
     def slipped(self, actor: str) -> bool:
         """Whether the newest entry of the whole table is this person's, and one of those that may be taken back."""
         last = self.rows[-1] if self.rows else None
-        return (
-            last is not None
-            and last.event.name in SLIPS
-            and (last.seq, last.actor) == (self.table.last_seq, actor)
-        )
+        return last is not None and last.event.name in SLIPS and (last.seq, last.actor) == (self.table.last_seq, actor)
 
     @property
     def key(self) -> str:
