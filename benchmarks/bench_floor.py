@@ -1,6 +1,6 @@
 """A whole floor: 100 tables record one event a second each, on one process of the production server and PostgreSQL.
 
-    python -m benchmarks.bench_floor [SECONDS [TABLES]]        60 seconds and 100 tables when left out
+    python -m benchmarks.bench_floor [SECONDS [TABLES [bets]]]        60 seconds, 100 tables, no bets when left out
 
 Every table is a console of its own, with its own person, session and kept connection, and the page's own requests, as
 its keys make them: the right call takes the closing of the hand and the opening of the next along, one press pays all.
@@ -36,7 +36,9 @@ from dealing.simulator import simulate_shoe
 
 LIMIT_95 = 150.0  # ms
 THREADS = 3
-WARM = 5  # seconds that are not counted: the first requests pay for what a server loads once
+#: Whether the tables record bets and pays too; told to the processes of this benchmark by the environment.
+WITH_BETS = bool(os.environ.get("BENCH_WITH_BETS"))
+WARM = 10  # seconds that are not counted: the first requests pay for what a server loads once
 AHEAD = 20  # events beyond the last second: a press may take some along
 START = dt.datetime(2026, 1, 1, 12, 0, tzinfo=dt.UTC)
 
@@ -46,10 +48,12 @@ def code_of(number: int) -> str:
 
 
 def events_of(number: int, wanted: int) -> list[Event]:
-    """Clean shoes with bets and pays, as the people at a table type them in; nobody types that nothing was paid."""
+    """Clean shoes, as the people at a table type them in; nobody types that nothing was paid."""
     events: list[Event] = []
     for shoe in count(1):
-        dealt = simulate_shoe(code_of(number), shoe, "commission", number * 1000 + shoe, START, face_down=0.0)
+        dealt = simulate_shoe(
+            code_of(number), shoe, "commission", number * 1000 + shoe, START, face_down=0.0, bets=WITH_BETS
+        )
         events += [event for event in dealt if not (isinstance(event, Paid) and not event.amount)]
         if len(events) >= wanted:
             return events[:wanted]
@@ -263,5 +267,8 @@ if __name__ == "__main__":
         os.environ["DJANGO_SETTINGS_MODULE"] = "baccarat_audit.settings"
         check(json.loads(sys.argv[2]))
     else:
-        seconds, tables = ([int(one) for one in sys.argv[1:]] + [60, 100][len(sys.argv) - 1 :])[:2]
+        if sys.argv[3:] == ["bets"]:
+            os.environ["BENCH_WITH_BETS"] = "1"
+            WITH_BETS = True
+        seconds, tables = ([int(one) for one in sys.argv[1:3]] + [60, 100][len(sys.argv[1:3]) :])[:2]
         sys.exit(main(seconds, tables))
