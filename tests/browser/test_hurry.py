@@ -13,7 +13,8 @@ from dealing.log import record_many
 from tests.browser.floor import PHONE, call, device, lines, open_shoe, phase, press, recorded, tap, told
 from tests.conftest import MakeTable, People
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 expect.set_options(timeout=15_000)
 

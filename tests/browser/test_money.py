@@ -13,7 +13,8 @@ from dealing.models import BetLimit, Table, TableEvent
 from tests.browser.floor import PHONE, TABLET, call, device, lines, open_shoe, press, recorded, tap
 from tests.conftest import MakeTable, People
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 #: What the buttons are called.
 WORDS = {

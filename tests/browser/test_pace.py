@@ -15,7 +15,8 @@ from tests.browser.floor import PHONE, Server, call, device, lines, log_in, open
 from tests.conftest import MakeTable, People
 from tests.table_logs import simulated
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 expect.set_options(timeout=15_000)
 

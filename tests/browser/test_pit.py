@@ -14,7 +14,8 @@ from dealing.models import Dealer, DealerShift
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.table_logs import Lines
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 PHONE = {"width": 390, "height": 844}
 Open = Callable[..., Page]

@@ -11,7 +11,8 @@ from dealing.log import record, record_many
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.table_logs import NATURAL, Lines
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 BANKER = "P1:2h B1:9s P2:Td B2:Kc"
 #: A line of Player as long as this and its tail, and then the sides in turn.

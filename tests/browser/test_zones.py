@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, expect
 from tests.browser.floor import log_in, open_shoe, press
 from tests.conftest import MakeTable, People
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# About the page; on the other database it is the same.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 HOUSE = ZoneInfo("Asia/Bangkok")
 
