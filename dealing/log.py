@@ -8,7 +8,7 @@ the lock on the table's row, so two writers at one table take turns.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
@@ -104,7 +104,6 @@ def record(
     actor: str,
     expected_seq: int | None = None,
     ago: dt.timedelta = AT_ONCE,
-    admit: Callable[[Table], None] | None = None,
 ) -> Recorded:
     """Append one event to its table's log and bring the projections up to date.
 
@@ -112,11 +111,11 @@ def record(
     (`next_at`) once the table is locked, and is then compared without `at` where its key is known already.
     `actor` is who recorded it: a user name or a device's code. `expected_seq` is the position of the table's last event
     as far as the writer knows. `ago`: how long the entry waited on a device; it is stamped with that time, see
-    `next_at`. `admit` is called with the locked table before anything is read of it: what it raises ends all.
+    `next_at`.
 
     Raises `EventError` (a bad event), `EventRefused` (it cannot have happened) or `Conflict`; nothing is changed then.
     """
-    return record_many([event], actor=actor, expected_seq=expected_seq, ago=ago, admit=admit)[0]
+    return record_many([event], actor=actor, expected_seq=expected_seq, ago=ago)[0]
 
 
 def record_many(
@@ -125,7 +124,6 @@ def record_many(
     actor: str,
     expected_seq: int | None = None,
     ago: dt.timedelta = AT_ONCE,
-    admit: Callable[[Table], None] | None = None,
 ) -> list[Recorded]:
     """Append several events of one table: all of them, or none. Otherwise as `record`; one signal is sent for all."""
     given = [_parsed(event) for event in events]
@@ -133,8 +131,6 @@ def record_many(
         return []
     with transaction.atomic():
         writer = Writer(given[0][0].table, actor)
-        if admit is not None:
-            admit(writer.table)
         appended = []
         for event, stamped in given:
             appended.append(writer.append(event, expected_seq, stamp=stamped, ago=ago))

@@ -37,8 +37,9 @@ from dealing.console.state import (
     timeline,
 )
 from dealing.messages import reason, tell
-from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent
+from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.people import can_read, can_record, can_supervise, reader_required
+from dealing.pit.access import member_of, table_of
 from dealing.rules.events import Amended, Called, Event, EventError, format_time
 from dealing.rules.judge import HandContext, HandFold, effective
 
@@ -101,21 +102,6 @@ class Answer:
     pay_errors: dict[str, str] = field(default_factory=dict)
 
 
-# Tables.
-
-
-def _member(request: HttpRequest) -> StaffMember | None:
-    return getattr(request.user, "staff_member", None)
-
-
-def _table(request: HttpRequest, code: str) -> Table:
-    """The table that a person may see. Http404 for another."""
-    found, member = log.find_table(code), _member(request)
-    if found is None or (member and member.venue_id != found.venue_id):
-        raise Http404
-    return found
-
-
 # The console.
 
 
@@ -124,7 +110,7 @@ def _table(request: HttpRequest, code: str) -> Table:
 @reader_required
 def table(request: HttpRequest, code: str) -> HttpResponse:
     """The console of a table, or (asked by htmx) the part of it that changes."""
-    table = _table(request, code)
+    table = table_of(request, code)
     answer = Answer()
     data = request.GET
     name = data.get("event", "")
@@ -351,8 +337,8 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
         refusal = _("Only people who record hands may do this.")
         if not device:
             raise PermissionDenied(refusal)
-        return _console(request, _table(request, code), Answer(error=refusal, status=403))
-    table = _table(request, code)
+        return _console(request, table_of(request, code), Answer(error=refusal, status=403))
+    table = table_of(request, code)
     data = _told(request.POST.dict(), table)
     response = _recorded(request, table, data, device)
     key = data.get("key", "").replace("\0", "")
@@ -365,7 +351,7 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
 
 def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: str) -> HttpResponseBase:
     form = FORMS[data["event"]](data=data) if data.get("event") in FORMS else None
-    member, key = _member(request), data.get("key", "")
+    member, key = member_of(request.user), data.get("key", "")
     seen = _number(data.get("seq"))
     # A press that is in the log already went on then, or did not.
     several = data.get("event") == Amended.name or _goes_on(data)
@@ -735,7 +721,7 @@ def head(request: HttpRequest, code: str) -> HttpResponseBase:
     """204 while the table's log is at `seq`, else the console as it is now. Asked every moment by every open page."""
     if not can_read(request.user):
         return HttpResponse(status=401 if not request.user.is_authenticated else 403)
-    member = _member(request)
+    member = member_of(request.user)
     with connection.cursor() as cursor:
         cursor.execute(_HEAD, [code, None if member is None else member.venue_id])
         found = cursor.fetchone()
@@ -743,7 +729,7 @@ def head(request: HttpRequest, code: str) -> HttpResponseBase:
         raise Http404
     if request.GET.get("seq") == str(found[0]):
         return HttpResponse(status=204, headers={"Cache-Control": "no-store"})
-    return _console(request, _table(request, code), Answer())
+    return _console(request, table_of(request, code), Answer())
 
 
 _HEAD: Final = "SELECT last_seq FROM dealing_table WHERE code = %s AND venue_id = COALESCE(%s, venue_id)"
@@ -753,7 +739,7 @@ _HEAD: Final = "SELECT last_seq FROM dealing_table WHERE code = %s AND venue_id 
 @reader_required
 def roads(request: HttpRequest, code: str) -> HttpResponse:
     """The roads beside the console: of the shoe that is open, else of the last one."""
-    table = _table(request, code)
+    table = table_of(request, code)
     shoe = table.shoes.order_by("-number").first()
     response = render(request, "console/roads.html", {"table": table, "roads_shoe": shoe})
     response.headers["Cache-Control"] = "no-store"
@@ -782,7 +768,7 @@ def tableau(request: HttpRequest, name: str) -> HttpResponse:
 @reader_required
 def shoe(request: HttpRequest, code: str, number: int) -> HttpResponse:
     """A shoe: its hands with results and findings, and its own log."""
-    table = _table(request, code)
+    table = table_of(request, code)
     shoe = get_object_or_404(Shoe, table=table, number=number)
     hands = [
         {
@@ -814,7 +800,7 @@ def shoe(request: HttpRequest, code: str, number: int) -> HttpResponse:
 @reader_required
 def hand(request: HttpRequest, code: str, shoe: int, hand: int) -> HttpResponse:
     """A hand: as dealt beside as laid, its findings, its money, its log."""
-    table = _table(request, code)
+    table = table_of(request, code)
     found = get_object_or_404(Hand.objects.select_related("shoe"), shoe__table=table, shoe__number=shoe, number=hand)
     rows = read_rows(table.events.filter(shoe_number=shoe, hand_number=hand))
     events = effective((row.seq, row.event) for row in rows).events
