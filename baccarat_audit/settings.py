@@ -10,6 +10,7 @@ CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
 VAR_DIR               where the SQLite file and the kept secret key live; default var/
 LOG_LEVEL             default INFO
+AUDIT_AFTER_CLOSE     minutes from the end of a gaming day to its audit; default 5
 DEBUG                 1 on a developer's machine; never where people can reach it
 
 Importing this module opens no database and no socket: `audit_log` runs without either.
@@ -78,7 +79,9 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
+    "django_celery_beat",
     "django_htmx",
+    "rest_framework",
     "dealing",
     "incidents",
 ]
@@ -164,9 +167,16 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TIMEZONE = "UTC"
+# The schedule lives in the database and is put there from here; what is due is worked out from the venues' own clocks.
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "verify-tables": {"task": "dealing.tasks.verify_tables", "schedule": crontab(hour=23, minute=30)},
+    "audit-nights": {"task": "incidents.reports.tasks.audit_nights", "schedule": crontab(minute="*")},
 }
+DJANGO_CELERY_BEAT_TZ_AWARE = True
+
+# The nightly audit begins so many minutes after a gaming day's end: the hand in play is over by then.
+AUDIT_AFTER_CLOSE = env.int("AUDIT_AFTER_CLOSE", default=5)
 
 # People.
 

@@ -326,3 +326,32 @@ class IncidentAttachment(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Refused: attachments are kept."""
         raise TypeError("an attachment is never deleted")
+
+
+# The reports' own models; Django looks for them here.
+from .reports.models import (  # noqa: E402  # they need nothing of the above
+    AuditDay,
+    AuditReport,
+    AuditRun,
+    ReportDelivery,
+    ReportFile,
+    ReportPlot,
+    ReportSubscription,
+    TableAudit,
+)
+
+__all__ = [
+    "AuditDay",
+    "AuditReport",
+    "AuditRun",
+    "Decision",
+    "Incident",
+    "IncidentAttachment",
+    "IncidentFinding",
+    "IncidentReview",
+    "ReportDelivery",
+    "ReportFile",
+    "ReportPlot",
+    "ReportSubscription",
+    "TableAudit",
+]
