@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 
 from dealing.rules.audit import Finding, HandAudit, Result, Settlement, ruled, strongest
-from dealing.rules.cards import BURN_COUNTS, Card, counts_from_json, counts_to_json, is_spent, no_counts
+from dealing.rules.cards import BURN_COUNTS, Card, ask_from, counts_from_json, counts_to_json, is_spent, no_counts
 from dealing.rules.events import (
     Amended,
     BurnCard,
@@ -22,6 +22,7 @@ from dealing.rules.events import (
     Event,
     EventError,
     Exposed,
+    HandClosed,
     ShoeClosed,
     ShoeOpened,
 )
@@ -29,6 +30,7 @@ from dealing.rules.hand import LATE, REFUSALS, EventRefused, HandContext, HandFo
 from dealing.rules.rulesets import Ruleset, get_ruleset
 
 __all__ = [
+    "FROM_SHEET",
     "LATE",
     "REFUSALS",
     "Effective",
@@ -48,6 +50,11 @@ __all__ = [
     "replay",
     "strongest",
 ]
+
+
+#: So begins the `by` of a shoe's opening that was read from a spreadsheet. A sheet of hands has no column for the burn,
+#: and is no witness that it was left out: the burn of such a shoe is not judged, unless it is recorded.
+FROM_SHEET: Final = "sheet:"
 
 
 class ShoeAudit(NamedTuple):
@@ -110,6 +117,8 @@ class ShoeFold:
         self.spoiled = False
         #: A line of the shoe before its first hand could not be read: the burn is not judged.
         self.burn_spoiled = False
+        #: Whoever kept the record would not have noted the burn: a missing one means nothing.
+        self.burn_unwitnessed = False
         self._raised: list[_ShoeFinding] = []
 
     @property
@@ -125,7 +134,9 @@ class ShoeFold:
     def begin_hand(self, seq: int, hand: int) -> None:
         """A hand begins with the event at ``seq``."""
         if self.hands == 0 and not self.spoiled:
-            if (self.burn_card is None or self.burned is None) and not self.burn_spoiled:
+            missing = self.burn_card is None or self.burned is None
+            unwitnessed = self.burn_unwitnessed and self.burn_card is None and self.burned is None
+            if missing and not unwitnessed and not self.burn_spoiled:
                 self._raised.append(_ShoeFinding("burn-missing", [seq]))
             for raised in self._raised:
                 if not raised.corrected:
@@ -218,6 +229,7 @@ class ShoeFold:
             "last_hand": self.last_hand,
             "closed": self.closed,
             "raised": msgspec.to_builtins(self._raised),
+            **({"burn_unwitnessed": True} if self.burn_unwitnessed else {}),
         }
 
     @classmethod
@@ -232,8 +244,12 @@ class ShoeFold:
         shoe.last_hand = data["last_hand"]
         shoe.closed = data["closed"]
         shoe._raised = msgspec.convert(data["raised"], list[_ShoeFinding])
+        shoe.burn_unwitnessed = data.get("burn_unwitnessed", False)
         return shoe
 
+
+#: A hand with more events than this is not looked up whole.
+_LONGEST: Final = 40
 
 Left = tuple[HandFold | ShoeFold, ...]
 _NOTHING: Final[Left] = ()
@@ -290,18 +306,50 @@ class TableFold:
     def steps(self, events: Iterable[tuple[int, Event]]) -> Iterator[HandFold | ShoeFold]:
         """:meth:`step` for many events: yields what the table leaves, as it leaves it.
 
-        Raises as :meth:`step` does, with ``at_seq`` set to the position of the event at fault.
+        A clean hand that is whole is looked up at once; the fold may then be a hand ahead of what was yielded. Raises
+        as :meth:`step` does, with ``at_seq`` set to the position of the event at fault.
         """
-        rest = iter(events)
-        while True:
-            item = self.hand.take(rest) if self.hand is not None else next(rest, None)
-            if item is None:
-                return
+        log = list(events)
+        tokens = [event.token for _, event in log]
+        hands = [event.hand for _, event in log]
+        shoes = [event.shoe for _, event in log]
+        at, end = 0, len(log)
+        while at < end:
+            number = hands[at]
+            if number is not None and self.memo and (self.hand is None or self.hand.number != number):
+                try:
+                    stop = tokens.index(HandClosed.token, at, at + _LONGEST) + 1
+                except ValueError:
+                    stop = 0
+                size = stop - at
+                if size > 0 and hands[at:stop].count(number) == size and shoes[at:stop].count(shoes[at]) == size:
+                    hand = self._whole(shoes[at], number, log[at:stop], tokens[at:stop])
+                    if hand is not None:
+                        left = self._leave(log[at][0])
+                        self.hand = hand
+                        at = stop
+                        yield from left
+                        continue
+            seq, event = log[at]
+            at += 1
             try:
-                left = self.step(*item)
+                left = self.step(seq, event)
             except EventError as error:
-                raise _at(item[0], error) from None
+                raise _at(seq, error) from None
             yield from left
+
+    def _whole(
+        self, number: int, hand: int, events: list[tuple[int, Event]], tokens: list[object]
+    ) -> HandFold | None:
+        """The next hand, of shoe ``number``, where all of it is there and clean; the shoe's counts are then its own."""
+        shoe = self.shoe
+        if shoe is None or number != shoe.number or shoe.closed is not None or shoe.spoiled or hand <= shoe.hand:
+            return None
+        asked_from = ask_from(shoe.counts, shoe.decks) if self.hand is None else self.hand.asked_from
+        fold = HandFold.whole(shoe.context(hand), shoe.counts, asked_from, events, tokens)
+        if fold is not None:
+            shoe.begin_hand(events[0][0], hand)
+        return fold
 
     def _no_shoe(self, event: Event) -> EventRefused:
         if self.shoe is not None and event.shoe < self.shoe.number:
@@ -333,7 +381,9 @@ class TableFold:
     def _shoe_event(self, seq: int, event: Event) -> Left:
         shoe = self.shoe
         if isinstance(event, ShoeOpened):
-            return self._open(seq, event.shoe, self.ruleset or get_ruleset(event.ruleset), event.decks)
+            left = self._open(seq, event.shoe, self.ruleset or get_ruleset(event.ruleset), event.decks)
+            cast(ShoeFold, self.shoe).burn_unwitnessed = event.by is not None and event.by.startswith(FROM_SHEET)
+            return left
         if shoe is None or event.shoe != shoe.number:
             raise self._no_shoe(event)
         if shoe.closed is not None:
