@@ -136,7 +136,8 @@ class ShoeTally(msgspec.Struct, kw_only=True):
     `ranks` counts every card whose face was seen, by rank; `suits` the same by suit, None where some card has none;
     None for `ranks` where a sheet gave values only. `winners` are the results of complete hands in order, one of B, P,
     T each; void and unreadable hands are left out. `paired` counts the hands whose pairs can be told. `day_from` is
-    the place in `winners` of the first result of the day.
+    the place in `winners` of the first result of the day. `burned` counts the cards burned face down when the shoe
+    began, None where that is not recorded; with it, what should still have been in the shoe can be told.
     """
 
     shoe: int
@@ -155,6 +156,7 @@ class ShoeTally(msgspec.Struct, kw_only=True):
     paired: int = 0
     six_cards: int = 0
     five_cards: int = 0
+    burned: int | None = None
 
 
 class AmendedBy(msgspec.Struct, kw_only=True):
