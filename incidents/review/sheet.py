@@ -1,18 +1,11 @@
-"""The incident on one page of paper, to be signed: what it says as data, and the PDF that Typst makes of it.
-
-Every text goes to the template as data (JSON), never as source: what people typed cannot be read as markup.
-"""
+"""The incident on one page of paper, to be signed: what it says as data, and the PDF that Typst makes of it."""
 
 from __future__ import annotations
 
-import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils import timezone
@@ -28,12 +21,10 @@ from dealing.templatetags.shapes import SUITS
 from dealing.templatetags.table_tags import FeltSide, Laid, felt_pair, split_card
 from incidents import rulings
 from incidents.models import Decision, Incident, IncidentFinding, IncidentReview
+from incidents.paper import make_pdf, plain
 from incidents.selectors import Case
 
 from .lines import places
-
-if TYPE_CHECKING:
-    from typst import Fonts
 
 TEMPLATE: Final = Path(settings.BASE_DIR) / "templates" / "incidents" / "incident.typ"
 
@@ -48,28 +39,7 @@ def make_sheet(case: Case) -> bytes:
 
 def render(data: Mapping[str, Any]) -> bytes:
     """The PDF of what `sheet` says."""
-    import typst  # here and not above: it is large, and no other page needs it
-
-    return typst.compile(
-        TEMPLATE,
-        root=TEMPLATE.parent,
-        font_paths=_fonts(),
-        ignore_system_fonts=True,  # the same page on every machine
-        sys_inputs={"data": json.dumps(data, ensure_ascii=False)},
-        format="pdf",
-    )
-
-
-@cache
-def _fonts() -> Fonts:
-    import fontpkg  # type: ignore[import-untyped]  # it has no types
-    import typst
-
-    return typst.Fonts(
-        include_system_fonts=False,
-        include_embedded_fonts=True,
-        font_paths=[fontpkg.path("Noto Sans Thai").parent],
-    )
+    return make_pdf(TEMPLATE, data)
 
 
 def sheet(case: Case) -> dict[str, Any]:
@@ -124,27 +94,9 @@ def _clock(when: Any, zone: Any) -> str:
     return dates.moment(when.astimezone(zone))
 
 
-#: Pictures that none of the sheet's fonts has, and what only changes how the one before is drawn.
-_PICTURE: Final = re.compile("[\u2705\u274c\u274e\u2753-\u2755\u2795-\u2797\u27b0\u27bf\U0001f000-\U0001faff]")
-_VARIANT: Final = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|(?<=[\u2600-\U0001faff])\u200d")
-#: So many pictures of a text are named; a text of nothing else does not fill the page.
-PICTURES: Final = 4
-
-
-def _named(text: str) -> str:
-    """The text with the names of pictures in place of empty boxes: `[thumbs up sign]`."""
-    text = _VARIANT.sub("", text)
-    return _PICTURE.sub(lambda found: f"[{unicodedata.name(found[0], 'picture').lower()}]", text, count=PICTURES)
-
-
-def _plain(text: str) -> str:
-    """Running text: lines that people typed follow each other, and words no line would hold may be broken."""
-    return re.sub(r"([!-~]{40})(?=[!-~])", "\\1\u200b", _named(" ".join(text.split())))
-
-
 def _cut(text: str) -> str:
     text = " ".join(text.split())
-    return _plain(text if len(text) <= CHARACTERS else text[: CHARACTERS - 1].rstrip() + "…")
+    return plain(text if len(text) <= CHARACTERS else text[: CHARACTERS - 1].rstrip() + "…")
 
 
 def _amount(amount: Decimal | None) -> str:
@@ -258,7 +210,7 @@ def _decision(decision: Decision | None, incident: Incident) -> dict[str, Any] |
     return {
         "actions": " + ".join(map(wording.action_name, decision.actions)),
         "departs": _("departs from the rules") if decision.departs else "",
-        "reason": _plain(decision.reason),
+        "reason": plain(decision.reason),
         "by": " · ".join(
             [
                 _("Decision %(number)d") % {"number": decision.number},
@@ -299,7 +251,7 @@ def _review(note: IncidentReview | None, incident: Incident) -> list[list[str]]:
         [_("Dealer on duty"), note.dealer_name],
         [_("Supervisor on duty"), note.supervisor_name],
         [_("Second reviewer"), note.second_reviewer_name],
-        [_("Camera"), _plain(note.camera)],
+        [_("Camera"), plain(note.camera)],
         [_("Time of the video"), _clock(note.video_at, incident.table.venue.zone) if note.video_at else ""],
         [_("Money lost to the house"), _amount(note.money_lost) if note.money_lost is not None else ""],
         [_("Money saved for the house"), _amount(note.money_saved) if note.money_saved is not None else ""],
