@@ -15,7 +15,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -67,7 +67,7 @@ class BadLine(NamedTuple):
         return f"line {self.number}: {self.error}"
 
 
-class _Head(msgspec.Struct):
+class Head(msgspec.Struct):
     """What the first pass looks at."""
 
     event: str | None = None
@@ -77,7 +77,7 @@ class _Head(msgspec.Struct):
     key: str | None = None
 
 
-_decode_head = msgspec.json.Decoder(_Head).decode
+_decode_head = msgspec.json.Decoder(Head).decode
 _LATE_NAMES: Final = frozenset(kind.name for kind in LATE)
 _LOOKS: Final = {
     "table": re.compile(rb'"table"\s*:\s*"([A-Z0-9-]{1,16})"'),
@@ -86,14 +86,14 @@ _LOOKS: Final = {
 }
 
 
-def _head(raw: bytes) -> _Head:
+def read_head(raw: bytes) -> Head:
     """What a line says of itself; of a broken one, what can still be made out."""
     try:
         return _decode_head(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         found = {name: look.search(raw) for name, look in _LOOKS.items()}
         table, shoe, hand = (match and match[1].decode() for match in found.values())
-        return _Head(None, table, int(shoe) if shoe else None, int(hand) if hand else None)
+        return Head(None, table, int(shoe) if shoe else None, int(hand) if hand else None)
 
 
 class _Keys:
@@ -116,171 +116,63 @@ class _Keys:
         self._db.close()
 
 
-class LogFile:
-    """A log file, to be read as lines or as what the judge makes of it.
+class LineFolder:
+    """What the judge makes of lines, whatever they are read from: broken lines spoil their hand and are put into `bad`.
 
-    ``stream`` is a binary file; one that cannot be rewound (standard input) is spooled to disk first. ``ruleset``
-    judges by that one whatever the log names. Use as a context manager.
+    First tell it every line (:meth:`look`), then :meth:`looked`, then give the lines to :meth:`folds`.
     """
 
-    def __init__(self, stream: BinaryIO, ruleset: Ruleset | None = None) -> None:
-        self._spool: BinaryIO | None = None
-        if stream.seekable():
-            self._file = stream
-        else:
-            self._spool = self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
-            shutil.copyfileobj(stream, self._spool, 1 << 20)
-        self._start = 0 if self._spool is not None else stream.tell()
+    def __init__(self, ruleset: Ruleset | None = None) -> None:
         self._ruleset = ruleset
-        self._repeated: set[int] = set()
-        self._keys_reused: dict[int, LineError] = {}
         self._amendments: dict[tuple[str, int], tuple[int, int, Amended]] = {}
         self._late: dict[tuple[str, int, int], list[Line]] = {}
         self._late_numbers: set[int] = set()
-        self._indexed = False
+        self._at: dict[str, tuple[int, int]] = {}
+        self._seen_late: list[tuple[int, str, int, bytes]] = []
+        self._seen_amended: list[tuple[int, str, int, bytes]] = []
         #: Lines that were not accepted, as they come up; taken from here by whoever reports them.
         self.bad: list[BadLine] = []
 
-    def __enter__(self) -> LogFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the spool, if there is one."""
-        if self._spool is not None:
-            self._spool.close()
-
-    # -- lines
-
-    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
-        """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long)."""
-        self._file.seek(self._start)
-        offset, number = self._start, 0
-        while raw := self._file.readline(LINE_LIMIT + 1):
-            number += 1
-            here = offset
-            offset += len(raw)
-            if len(raw) > LINE_LIMIT:
-                while not raw.endswith(b"\n") and (more := self._file.readline(LINE_LIMIT)):
-                    offset += len(more)
-                    if more.endswith(b"\n"):
-                        break
-            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                raw = raw[3:]
-            if not raw.isspace():
-                yield number, here, raw
-
-    def lines(self) -> Iterator[Line]:
-        """Every line that counts, in order: repeated ones are left out. Times are checked, the judge is not asked."""
-        self._index()
-        positions: dict[str, int] = {}
-        last_at: dict[str, dt.datetime] = {}
-        table: str | None = None
-        for number, _, raw in self._raw():
-            if number in self._repeated:
-                continue
-            event, error = self._parse(number, raw)
-            shoe: int | None
-            if event is not None:
-                table, shoe, hand = event.table, event.shoe, event.hand
-                last = last_at.get(table)
-                if last is None or event.at >= last:
-                    last_at[table] = event.at
-                else:
-                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(event.at.tzinfo)))
-                    event = None
-            else:
-                head = _head(raw)
-                table, shoe, hand = _table_of(head, table), head.shoe, head.hand
-            position = 0
-            if table is not None:
-                positions[table] = position = positions.get(table, 0) + 1
-            yield Line(number, table, position, shoe, hand, event, error)
-
-    def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
-        """The event of a line, or what is wrong with the line by itself."""
-        if len(raw) > LINE_LIMIT:
-            return None, LineError("event", "line-too-long", limit=LINE_LIMIT)
-        if number in self._keys_reused:
-            return None, self._keys_reused[number]
-        try:
-            return parse_line(raw), None
-        except EventError as error:
-            return None, error
-
     # -- the first pass
 
-    def _index(self) -> None:
-        """Find amendments, late decisions and repeated keys."""
-        if self._indexed:
-            return
-        self._indexed = True
-        keys = _Keys()
-        repeats: list[tuple[int, bytes, int, int]] = []
-        late: list[tuple[int, str, int, bytes]] = []
-        positions: dict[str, int] = {}
-        at: dict[str, tuple[int, int]] = {}
-        table: str | None = None
-        amended: list[tuple[int, str, int, bytes]] = []
-        for number, offset, raw in self._raw():
-            head = _head(raw)
-            table = _table_of(head, table)
-            if table is None:
-                continue
-            if head.key is not None and head.event in EVENTS:
-                first = keys.first(table, head.key, number, offset)
-                if first is not None:
-                    repeats.append((number, raw, *first))
-                    if self._same_as(raw, first[1]):
-                        self._repeated.add(number)
-                        continue
-                    self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
-            positions[table] = position = positions.get(table, 0) + 1
-            place = (head.shoe or 0, head.hand or 0)
-            if head.event == Amended.name:
-                amended.append((number, table, position, raw))
-            elif head.event in _LATE_NAMES and head.hand and place < at.get(table, (0, 0)):
-                late.append((number, table, position, raw))
-            elif head.event in EVENTS:
-                at[table] = max(at.get(table, (0, 0)), place)
-        keys.close()
-        for number, where, position, raw in amended:
-            event, _ = self._parse(number, raw)
+    def look(self, number: int, table: str, position: int, head: Head, raw: bytes) -> None:
+        """Take notice of a line that is an amendment, or comes late: when the table was already at a later hand."""
+        place = (head.shoe or 0, head.hand or 0)
+        if head.event == Amended.name:
+            self._seen_amended.append((number, table, position, raw))
+        elif head.event in _LATE_NAMES and head.hand and place < self._at.get(table, (0, 0)):
+            self._seen_late.append((number, table, position, raw))
+        elif head.event in EVENTS:
+            self._at[table] = max(self._at.get(table, (0, 0)), place)
+
+    def looked(self, parse: Callable[[int, bytes], tuple[Event | None, EventError | None]]) -> None:
+        """All lines have been seen. ``parse`` answers with the event of a line, or what is wrong with it."""
+        for number, where, position, raw in self._seen_amended:
+            event, _ = parse(number, raw)
             if isinstance(event, Amended):
                 self._amendments[where, event.seq] = (number, position, event)
-        for number, where, position, raw in late:
-            event, error = self._parse(number, raw)
+        for number, where, position, raw in self._seen_late:
+            event, error = parse(number, raw)
             entry = self._amendments.get((where, position))
             if entry is not None and event is not None and entry[2].seq < entry[1]:
                 event = entry[2].entry
                 if type(event) not in LATE:
                     continue
-            head = _head(raw)
+            head = read_head(raw)
             if head.shoe is not None and head.hand is not None:
                 line = Line(number, where, position, head.shoe, head.hand, event, error)
                 self._late.setdefault((where, head.shoe, head.hand), []).append(line)
                 self._late_numbers.add(number)
+        self._seen_amended.clear()
+        self._seen_late.clear()
 
-    def _same_as(self, raw: bytes, offset: int) -> bool:
-        """Whether a line says the same as the one at ``offset``."""
-        here = self._file.tell()
-        self._file.seek(offset)
-        first = self._file.readline(LINE_LIMIT + 1)
-        self._file.seek(here)
-        try:
-            return parse_line(first) == parse_line(raw)
-        except EventError:
-            return first.strip() == raw.strip()
+    # -- the second
 
-    # -- what the judge makes of it
-
-    def folds(self) -> Iterator[HandFold | ShoeFold]:
+    def folds(self, lines: Iterable[Line]) -> Iterator[HandFold | ShoeFold]:
         """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
         tables: dict[str, TableFold] = {}
         applied: set[int] = set()
-        for line in self.lines():
+        for line in lines:
             if line.table is None:
                 self.bad.append(BadLine(line.number, line.error or EventError("table", "missing")))
                 continue
@@ -364,7 +256,144 @@ class LogFile:
             yield fold
 
 
-def _table_of(head: _Head, before: str | None) -> str | None:
+class LogFile:
+    """A log file, to be read as lines or as what the judge makes of it.
+
+    ``stream`` is a binary file; one that cannot be rewound (standard input) is spooled to disk first. ``ruleset``
+    judges by that one whatever the log names. Use as a context manager.
+    """
+
+    def __init__(self, stream: BinaryIO, ruleset: Ruleset | None = None) -> None:
+        self._spool: BinaryIO | None = None
+        if stream.seekable():
+            self._file = stream
+        else:
+            self._spool = self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
+            shutil.copyfileobj(stream, self._spool, 1 << 20)
+        self._start = 0 if self._spool is not None else stream.tell()
+        self._folder = LineFolder(ruleset)
+        self._repeated: set[int] = set()
+        self._keys_reused: dict[int, LineError] = {}
+        self._indexed = False
+        #: Lines that were not accepted, as they come up; taken from here by whoever reports them.
+        self.bad = self._folder.bad
+
+    def __enter__(self) -> LogFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the spool, if there is one."""
+        if self._spool is not None:
+            self._spool.close()
+
+    # -- lines
+
+    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
+        """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long)."""
+        self._file.seek(self._start)
+        offset, number = self._start, 0
+        while raw := self._file.readline(LINE_LIMIT + 1):
+            number += 1
+            here = offset
+            offset += len(raw)
+            if len(raw) > LINE_LIMIT:
+                while not raw.endswith(b"\n") and (more := self._file.readline(LINE_LIMIT)):
+                    offset += len(more)
+                    if more.endswith(b"\n"):
+                        break
+            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+                raw = raw[3:]
+            if not raw.isspace():
+                yield number, here, raw
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that counts, in order: repeated ones are left out. Times are checked, the judge is not asked."""
+        self._index()
+        positions: dict[str, int] = {}
+        last_at: dict[str, dt.datetime] = {}
+        table: str | None = None
+        for number, _, raw in self._raw():
+            if number in self._repeated:
+                continue
+            event, error = self._parse(number, raw)
+            shoe: int | None
+            if event is not None:
+                table, shoe, hand = event.table, event.shoe, event.hand
+                last = last_at.get(table)
+                if last is None or event.at >= last:
+                    last_at[table] = event.at
+                else:
+                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(event.at.tzinfo)))
+                    event = None
+            else:
+                head = read_head(raw)
+                table, shoe, hand = _table_of(head, table), head.shoe, head.hand
+            position = 0
+            if table is not None:
+                positions[table] = position = positions.get(table, 0) + 1
+            yield Line(number, table, position, shoe, hand, event, error)
+
+    def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
+        """The event of a line, or what is wrong with the line by itself."""
+        if len(raw) > LINE_LIMIT:
+            return None, LineError("event", "line-too-long", limit=LINE_LIMIT)
+        if number in self._keys_reused:
+            return None, self._keys_reused[number]
+        try:
+            return parse_line(raw), None
+        except EventError as error:
+            return None, error
+
+    # -- the first pass
+
+    def _index(self) -> None:
+        """Find amendments, late decisions and repeated keys."""
+        if self._indexed:
+            return
+        self._indexed = True
+        keys = _Keys()
+        positions: dict[str, int] = {}
+        table: str | None = None
+        for number, offset, raw in self._raw():
+            head = read_head(raw)
+            table = _table_of(head, table)
+            if table is None:
+                continue
+            if head.key is not None and head.event in EVENTS:
+                first = keys.first(table, head.key, number, offset)
+                if first is not None:
+                    if self._same_as(raw, first[1]):
+                        self._repeated.add(number)
+                        continue
+                    self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
+            positions[table] = position = positions.get(table, 0) + 1
+            self._folder.look(number, table, position, head, raw)
+        keys.close()
+        self._folder.looked(self._parse)
+
+    def _same_as(self, raw: bytes, offset: int) -> bool:
+        """Whether a line says the same as the one at ``offset``."""
+        here = self._file.tell()
+        self._file.seek(offset)
+        first = self._file.readline(LINE_LIMIT + 1)
+        self._file.seek(here)
+        try:
+            return parse_line(first) == parse_line(raw)
+        except EventError:
+            return first.strip() == raw.strip()
+
+    # -- what the judge makes of it
+
+    def folds(self) -> Iterator[HandFold | ShoeFold]:
+        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
+        self._index()
+        return self._folder.folds(self.lines())
+
+
+def _table_of(head: Head, before: str | None) -> str | None:
     """The table a line belongs to: the one it names, else that of the line before it."""
     named = head.table
     if named is not None and re.fullmatch(r"[A-Z0-9-]{1,16}", named):
