@@ -15,15 +15,15 @@ from django.db.models import Model
 
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules.events import Event, EventError, HandClosed, ShoeClosed, ShoeOpened, parse_line
-from dealing.rules.judge import LATE, EventRefused, HandFold, ShoeFold, TableFold, effective
+from dealing.rules.judge import LATE, EventRefused, HandAudit, HandFold, ShoeFold, TableFold, effective
 
 Numbered = tuple[int, Event]
 Fields = dict[str, Any]
 
 
-def hand_fields(fold: HandFold) -> Fields:
-    """The columns of a hand, by name."""
-    audit = fold.audit()
+def hand_fields(fold: HandFold, audit: HandAudit | None = None) -> Fields:
+    """The columns of a hand, by name; `audit` is what the fold answers now, where the caller has asked it anyway."""
+    audit = audit or fold.audit()
     result = audit.result
     (first_seq, first), (last_seq, _) = fold.trail[0], fold.trail[-1]
     closed = next((event.at for _, event in reversed(fold.trail) if type(event) is HandClosed), None)

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime as dt
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Max
 
 from dealing import triggers
 from dealing.chain import row_hash
 from dealing.models import Table, TableEvent, genesis_hash
-from dealing.rules.events import EventError, format_event, parse_line
+from dealing.rules.events import Event, EventError, parse_canonical, parse_line
 
 CHUNK = 2000
+
+
+class Row(NamedTuple):
+    """A row of the log, read without making an instance of its model."""
+
+    seq: int
+    payload: str
+    prev_hash: str
+    hash: str
+    actor: str
+    recorded_at: dt.datetime
+    shoe_number: int
+    hand_number: int | None
+    name: str
+    at: dt.datetime
+    key: str | None
+    by: str
+
+
+def read_rows(table_id: int, first: int, last: int) -> Iterator[list[Row]]:
+    """The rows from position `first` to `last` in order, a chunk at a time."""
+    rows = TableEvent.objects.filter(table_id=table_id, seq__lte=last).order_by("seq").values_list(*Row._fields)
+    while first <= last:
+        chunk = list(map(Row._make, rows.filter(seq__gte=first)[:CHUNK]))
+        if not chunk:
+            return
+        yield chunk
+        first = chunk[-1].seq + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,59 +74,91 @@ class Verified:
     broken: Broken | None
 
 
-def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Verified:
-    """Walk one table's log in constant memory. Events appended meanwhile are left for the next walk.
+class Walk:
+    """Goes along a table's rows, which it is given in order, from after position `seq`, whose hash is `previous`.
 
-    `progress` is called with the number of rows walked. Raises `Table.DoesNotExist`.
+    `previous` None: the first row is not held against the one before. `broken` is the first break; rows after it are
+    read, and no longer checked.
     """
-    # The highest position first: the head is read after it and can only be as far on, or further.
-    top = TableEvent.objects.filter(table__code=code).aggregate(top=Max("seq"))["top"] or 0
-    table = Table.objects.get(code=code)
-    previous, walked = genesis_hash(code), 0
-    last_at = None
 
-    def broken(seq: int | None, problem: str, unguarded: bool = False) -> Verified:
-        return Verified(code, walked, previous, Broken(code, seq, problem, unguarded))
+    def __init__(self, code: str, seq: int = 0, previous: str | None = None) -> None:
+        self.code = code
+        self.seq = seq
+        self.previous = genesis_hash(code) if seq == 0 else previous
+        self.broken: Broken | None = None
+        #: Why the last row could not be read, where it could not.
+        self.error: EventError | None = None
+        self._last_at: dt.datetime | None = None
 
-    rows = TableEvent.objects.filter(table=table, seq__lte=table.last_seq).order_by("seq")
-    for row in rows.iterator(chunk_size=CHUNK):
-        if row.seq != walked + 1:
-            return broken(walked + 1, f"is missing; the next row is position {row.seq}")
-        if row.prev_hash != previous:
-            return broken(row.seq, "its previous hash is not the hash of the row before")
-        if row.hash != row_hash(previous, row.seq, row.payload, row.actor, row.recorded_at):
-            return broken(row.seq, "its hash does not match its content")
-        problem = _columns(code, row)
-        if problem is not None:
-            return broken(row.seq, problem)
-        if last_at is not None and row.at < last_at:
-            return broken(row.seq, "is earlier than the row before")
-        previous, walked, last_at = row.hash, row.seq, row.at
-        if progress is not None and walked % CHUNK == 0:
-            progress(walked)
-    if walked != table.last_seq:
-        return broken(walked + 1, f"is missing; the table's head says that there are {table.last_seq} events")
-    if top > table.last_seq:
-        return broken(table.last_seq + 1, f"stands beyond the table's head, which is {table.last_seq}")
-    if previous != table.head_hash:
-        return broken(table.last_seq or None, "its hash is not the one at the table's head")
-    if table.last_at != last_at:
-        return broken(table.last_seq or None, "its time is not the one at the table's head")
-    lost = triggers.missing(TableEvent._meta.db_table)
-    if lost:
-        problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled"
-        return broken(None, problem, unguarded=True)
-    return Verified(code, walked, previous, None)
+    def take(self, row: Row) -> Event | None:
+        """Check the next row; the event it holds, or None with `error` where its line cannot be read."""
+        event = parse_canonical(row.payload)
+        if event is None:
+            try:
+                parsed, self.error = parse_line(row.payload), None
+            except EventError as error:
+                parsed, self.error = None, error
+        else:
+            parsed, self.error = event, None
+        if self.broken is None:
+            problem = self._problem(row, event, parsed)
+            if problem is None:
+                self.previous, self.seq, self._last_at = row.hash, row.seq, row.at
+            else:
+                missing = row.seq != self.seq + 1
+                self.broken = Broken(self.code, self.seq + 1 if missing else row.seq, problem)
+        return parsed
+
+    def _problem(self, row: Row, event: Event | None, parsed: Event | None) -> str | None:
+        seq, payload, prev_hash, hashed, actor, recorded_at, shoe, hand, name, at, key, by = row
+        if seq != self.seq + 1:
+            return f"is missing; the next row is position {seq}"
+        if prev_hash != self.previous and self.previous is not None:
+            return "its previous hash is not the hash of the row before"
+        if hashed != row_hash(prev_hash, seq, payload, actor, recorded_at):
+            return "its hash does not match its content"
+        if event is None:
+            if parsed is None:
+                return f"its line cannot be read: {self.error}"
+            return "its line is not in the form in which lines are written"
+        if (
+            event.shoe != shoe
+            or event.hand != hand
+            or event.name != name
+            or event.at != at
+            or event.key != key
+            or (event.by or "") != by
+            or event.table != self.code
+        ):
+            return _column(self.code, row, event)
+        if self._last_at is not None and at < self._last_at:
+            return "is earlier than the row before"
+        return None
+
+    def ended(self, head: Head) -> Broken | None:
+        """The first break, now that every row has been seen: of a row, else of the end of the log or its guards."""
+        if self.broken is not None:
+            return self.broken
+        walked, last = self.seq, self.seq or None
+        if walked != head.seq:
+            problem = f"is missing; the table's head says that there are {head.seq} events"
+            return Broken(self.code, walked + 1, problem)
+        if head.top > head.seq:
+            return Broken(self.code, head.seq + 1, f"stands beyond the table's head, which is {head.seq}")
+        if self.previous != head.hash:
+            return Broken(self.code, last, "its hash is not the one at the table's head")
+        if (self._last_at is not None or walked == 0) and head.at != self._last_at:
+            return Broken(self.code, last, "its time is not the one at the table's head")
+                return Broken(self.code, last, "its time is not the one at the table's head")
+        lost = triggers.missing(TableEvent._meta.db_table)
+        if lost:
+            problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled"
+            return Broken(self.code, None, problem, unguarded=True)
+        return None
 
 
-def _columns(code: str, row: TableEvent) -> str | None:
-    """What of the row's columns is not as its line says."""
-    try:
-        event = parse_line(row.payload)
-    except EventError as error:
-        return f"its line cannot be read: {error}"
-    if format_event(event) != row.payload:
-        return "its line is not in the form in which lines are written"
+def _column(code: str, row: Row, event: Event) -> str | None:
+    """Which of the row's columns is not as its line says."""
     expected = {
         "table": (event.table, code),
         "shoe_number": (event.shoe, row.shoe_number),
@@ -110,3 +172,38 @@ def _columns(code: str, row: TableEvent) -> str | None:
         if line != value:
             return f"its column {column} is {value!r}, and its line says {line!r}"
     return None
+
+
+class Head(NamedTuple):
+    """The end of a log as its table's row has it, and `top`: the highest position that is stored."""
+
+    seq: int
+    hash: str
+    at: dt.datetime | None
+    top: int
+
+
+def read_head(code: str) -> Head:
+    """Raises `Table.DoesNotExist`."""
+    # The highest position first: the head is read after it and can only be as far on, or further.
+    top = TableEvent.objects.filter(table__code=code).aggregate(top=Max("seq"))["top"] or 0
+    table = Table.objects.get(code=code)
+    return Head(table.last_seq, table.head_hash, table.last_at, top)
+
+
+def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Verified:
+    """Walk one table's log in constant memory. Events appended meanwhile are left for the next walk.
+
+    `progress` is called with the number of rows walked. Raises `Table.DoesNotExist`.
+    """
+    head = read_head(code)
+    table_id = Table.objects.values_list("pk", flat=True).get(code=code)
+    walk = Walk(code)
+    for rows in read_rows(table_id, 1, head.seq):
+        for row in rows:
+            walk.take(row)
+            if walk.broken is not None:
+                return Verified(code, walk.seq, walk.previous or "", walk.broken)
+        if progress is not None and walk.seq % CHUNK == 0:
+            progress(walk.seq)
+    return Verified(code, walk.seq, walk.previous or "", walk.ended(head))
