@@ -149,7 +149,6 @@ class Walk:
             return Broken(self.code, last, "its hash is not the one at the table's head")
         if (self._last_at is not None or walked == 0) and head.at != self._last_at:
             return Broken(self.code, last, "its time is not the one at the table's head")
-                return Broken(self.code, last, "its time is not the one at the table's head")
         lost = triggers.missing(TableEvent._meta.db_table)
         if lost:
             problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled"
