@@ -236,7 +236,7 @@ class Flag(msgspec.Struct, kw_only=True):
     """A test that says that something is not chance. `p` as tested, `q` adjusted for all tests of the night.
 
     `test` names the test (`statistics.TESTS`); `subject` is "house", "table", "shoe" or "dealer". `detail` holds what
-    the test's sentence needs, plain numbers and names.
+    the test's sentence needs, plain numbers and names. `day`: in a monthly report, the night that raised it.
     """
 
     test: str
@@ -249,6 +249,7 @@ class Flag(msgspec.Struct, kw_only=True):
     p: float
     q: float
     detail: dict[str, Any] = {}
+    day: dt.date | None = None
 
 
 class Frequency(msgspec.Struct, kw_only=True):
