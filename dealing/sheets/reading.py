@@ -1,0 +1,308 @@
+"""Reads a file into rows of cells: .csv of any usual dialect and characters, .xlsx, .json. Bounded in every direction.
+
+`read_book(data, name)` gives a `Book`, or raises `SheetError`. Row numbers are those that a spreadsheet program shows;
+for JSON the place in the list. Numbers become text (`9.0` is `9`), dates and times stay what they are, formulas give
+the value last worked out.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from dealing.sheets.cells import Cell
+from dealing.sheets.errors import SheetError, shown
+
+#: The largest file, and what it may come to when unpacked.
+MEGABYTES: Final = 20
+UNPACKED_MEGABYTES: Final = 300
+STRINGS_MEGABYTES: Final = 60
+#: Rows that hold something; a sheet for people has fewer.
+ROWS: Final = 200_000
+#: Rows that are looked at, empty ones too, and columns.
+_ROWS_SEEN: Final = 1_100_000
+COLUMNS: Final = 120
+#: A longer cell is cut: no cell that is read here is.
+_CELL: Final = 500
+
+ENCODINGS: Final = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "cp874": "cp874", "cp1252": "cp1252"}
+SEPARATORS: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+
+
+class Row(NamedTuple):
+    """A row that holds something: its number in the file, from 1, and its cells."""
+
+    number: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """One sheet of a file, with what was found out about the file."""
+
+    name: str
+    kind: str
+    rows: tuple[Row, ...]
+    #: The sheets of the file, and which one this is; for .xlsx.
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
+    #: How it was read; for .csv, names of `ENCODINGS` and `SEPARATORS`.
+    encoding: str = ""
+    separator: str = ""
+    #: Names of the columns where the file itself gives them (JSON).
+    heads: tuple[str, ...] = field(default=())
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return max([len(self.heads), *(len(row.cells) for row in self.rows)], default=0)
+
+
+def read_book(
+    data: bytes,
+    name: str,
+    *,
+    sheet: str = "",
+    encoding: str = "",
+    separator: str = "",
+    rows: int = ROWS,
+) -> Book:
+    """Read a file. `sheet`: which sheet of an .xlsx file (default: the first that holds something); `encoding`,
+    `separator`: as which a .csv file is to be read (default: found out). Raises SheetError.
+    """
+    if not data.strip():
+        raise SheetError("file-empty")
+    if len(data) > MEGABYTES * 2**20:
+        raise SheetError("file-too-large", limit=MEGABYTES)
+    ending = name.lower().rpartition(".")[2] if "." in name else ""
+    if data[:4] == b"PK\x03\x04":
+        book = _read_xlsx(data, name, sheet, rows)
+    elif data[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise SheetError("xls-old")
+    elif ending == "json":
+        book = _read_json(data, name, rows)
+    elif ending in ("csv", "tsv", "txt"):
+        book = _read_csv(data, name, encoding, separator, rows)
+    elif ending == "xlsx":
+        raise SheetError("xlsx-broken")
+    else:
+        raise SheetError("file-kind", value=shown(name))
+    if not book.rows:
+        raise SheetError("no-rows")
+    return book
+
+
+def _kept(rows: Iterable[tuple[int, Iterable[Cell]]], limit: int) -> tuple[Row, ...]:
+    """The rows that hold something. Raises SheetError where there are too many."""
+    out: list[Row] = []
+    for number, cells in rows:
+        kept = tuple(cells)
+        while kept and (kept[-1] is None or kept[-1] == ""):
+            kept = kept[:-1]
+        if not kept:
+            continue
+        if len(out) > limit:  # one more than hands: the heads
+            raise SheetError("too-many-rows", limit=f"{limit:,}")
+        out.append(Row(number, kept))
+    return tuple(out)
+
+
+def _cell(value: object) -> Cell:
+    """A value as a cell."""
+    if value is None or isinstance(value, dt.datetime | dt.date | dt.time):
+        return value
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 10**15:
+            return str(int(value))
+        return repr(value)
+    if isinstance(value, int) and abs(value) >= 10**15:
+        return "?"  # longer than any cell that is read here; Python refuses to write very long ones
+    if isinstance(value, dt.timedelta):  # how a spreadsheet keeps a time of day that was added up
+        seconds = int(value.total_seconds())
+        return dt.time(seconds // 3600 % 24, seconds // 60 % 60, seconds % 60) if seconds >= 0 else str(value)[:_CELL]
+    return str(value).replace("\0", " ").strip()[:_CELL]
+
+
+# CSV.
+
+
+def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
+    """The text of a file and what it was read as."""
+    if encoding:
+        if encoding not in ENCODINGS:
+            raise SheetError("not-a-choice", field="encoding", value=shown(encoding), choices=", ".join(ENCODINGS))
+        try:
+            return data.decode(ENCODINGS[encoding]), encoding
+        except UnicodeError:
+            raise SheetError("encoding-wrong", value=encoding) from None
+    tries = ["utf-8", "cp874", "cp1252"]
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        tries = ["utf-16"]
+    elif b"\0" in data[:1000]:  # UTF-16 without a mark: every other byte of figures and commas is zero
+        little = data[1:1000:2].count(0) >= data[:1000:2].count(0)
+        try:
+            return data.decode("utf-16-le" if little else "utf-16-be"), "utf-16"
+        except UnicodeError:
+            tries = ["utf-8"]
+    for name in tries:
+        try:
+            return data.decode(ENCODINGS[name]), name
+        except UnicodeError:
+            continue
+    raise SheetError("encoding-unknown")
+
+
+def _read_csv(data: bytes, name: str, encoding: str, separator: str, limit: int) -> Book:
+    text, encoding = _decoded(data, encoding)
+    if text.startswith("sep=") and len(text) > 4:  # a line by which Excel is told the separator
+        first, _, rest = text.partition("\n")
+        mark = first[4:].strip("\r") or "\t"
+        separator = separator or next((known for known, c in SEPARATORS.items() if c == mark), "")
+        text = "\n" + rest
+    if separator and separator not in SEPARATORS:
+        raise SheetError("not-a-choice", field="separator", value=shown(separator), choices=", ".join(SEPARATORS))
+    separator = separator or _separator_of(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=SEPARATORS[separator])
+
+    def rows() -> Iterator[tuple[int, Iterable[Cell]]]:
+        number = 0
+        try:
+            for number, cells in enumerate(reader, 1):
+                if number > _ROWS_SEEN:
+                    raise SheetError("too-many-rows", limit=f"{limit:,}")
+                yield number, (_cell(cell) for cell in cells[:COLUMNS])
+        except csv.Error as error:
+            raise SheetError("csv-broken", row=number + 1, detail=str(error)) from None
+
+    return Book(name, "csv", _kept(rows(), limit), encoding=encoding, separator=separator)
+
+
+def _separator_of(text: str) -> str:
+    """Which separator makes the most even rows; where none does, what the standard library thinks."""
+    sample = "".join(text[:60_000].splitlines(keepends=True)[:200])
+    best: tuple[float, int] = (0.0, 0)
+    found = ""
+    for name, mark in SEPARATORS.items():
+        try:
+            widths = Counter(
+                len(cells) for cells in csv.reader(io.StringIO(sample, newline=""), delimiter=mark) if cells
+            )
+        except csv.Error:
+            continue
+        if not widths:
+            continue
+        width, times = widths.most_common(1)[0]
+        # Rows of three cells separated by ; may each hold “9,3,K”: the more even separator is the one.
+        score = (round(times / widths.total(), 2), width)
+        if width > 1 and score > best:
+            best, found = score, name
+    if best[0] >= 0.5:
+        return found
+    try:
+        mark = csv.Sniffer().sniff(sample, "".join(SEPARATORS.values())).delimiter
+        return next(name for name, known in SEPARATORS.items() if known == mark)
+    except (csv.Error, StopIteration):
+        return found or "comma"
+
+
+# XLSX.
+
+
+def _read_xlsx(data: bytes, name: str, sheet: str, limit: int) -> Book:
+    from openpyxl import load_workbook
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # A packed file is read up to the sizes that its table of contents names, and no further.
+            sizes = {member.filename.lower(): member.file_size for member in archive.infolist()}
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise SheetError("xlsx-broken") from None
+    strings = sizes.get("xl/sharedstrings.xml", 0)
+    if sum(sizes.values()) > UNPACKED_MEGABYTES * 2**20 or strings > STRINGS_MEGABYTES * 2**20:
+        raise SheetError("xlsx-too-large", limit=UNPACKED_MEGABYTES)
+    try:
+        workbook = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        try:
+            return _sheet_of(workbook, name, sheet, limit)
+        finally:
+            workbook.close()
+    except SheetError:
+        raise
+    except Exception:  # noqa: BLE001  # a file made by hand can break the library anywhere: it is not readable
+        raise SheetError("xlsx-broken") from None
+
+
+def _sheet_of(workbook: Any, name: str, asked: str, limit: int) -> Book:
+    known = tuple(one.title for one in workbook.worksheets)
+    if asked and asked not in known:
+        raise SheetError("no-such-sheet", value=shown(asked), known=", ".join(known))
+    book = None
+    for title in (asked,) if asked else known:
+        sheet = workbook[title]
+        sheet.reset_dimensions()  # programs write wrong ones
+
+        def rows(sheet: Any = sheet) -> Iterator[tuple[int, Iterable[Cell]]]:
+            for number, cells in enumerate(sheet.iter_rows(max_col=COLUMNS, max_row=_ROWS_SEEN, values_only=True), 1):
+                yield number, (_cell(value) for value in cells)
+
+        book = Book(name, "xlsx", _kept(rows(), limit), sheets=known, sheet=title)
+        if book.rows:
+            break
+    if book is None:
+        raise SheetError("no-rows")
+    return book
+
+
+# JSON.
+
+
+def _read_json(data: bytes, name: str, limit: int) -> Book:
+    text, _ = _decoded(data, "")
+    try:
+        told = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SheetError("json-broken", line=error.lineno, column=error.colno) from None
+    except (RecursionError, ValueError):
+        raise SheetError("json-broken", line=1, column=1) from None
+    if isinstance(told, dict):
+        told = told.get("hands")
+    if not isinstance(told, list):
+        raise SheetError("json-shape")
+    if len(told) > limit:
+        raise SheetError("too-many-rows", limit=f"{limit:,}")
+    heads: dict[str, int] = {}
+    rows = []
+    for number, hand in enumerate(told, 1):
+        if not isinstance(hand, dict):
+            raise SheetError("json-hand", row=number)
+        cells: dict[int, Cell] = {}
+        for key, value in _flat(hand):
+            at = heads.setdefault(key, len(heads))
+            if at < COLUMNS:
+                cells[at] = value
+        rows.append((number, [cells.get(at) for at in range(max(cells, default=-1) + 1)]))
+    return Book(name, "json", _kept(rows, limit), heads=tuple(heads)[:COLUMNS])
+
+
+def _flat(hand: dict[str, Any], before: str = "", depth: int = 0) -> Iterator[tuple[str, Cell]]:
+    """The keys of an object, those of objects within it too (`player.cards`); a list of cards is one cell."""
+    for key, value in hand.items():
+        name = f"{before}{key}"[:100]
+        if isinstance(value, dict) and depth < 3:
+            yield from _flat(value, f"{name}.", depth + 1)
+        elif isinstance(value, list):
+            parts = ("-" if one is None else _cell(one) for one in value[:50])
+            yield name, " ".join(str(part) for part in parts if part != "-")[:_CELL]
+        elif isinstance(value, dict):
+            yield name, "?"
+        else:
+            yield name, _cell(value)
