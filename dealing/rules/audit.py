@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
+
+import msgspec
 
 from dealing.rules.bets import amount_text
 from dealing.rules.findings import DISCRETION, RULINGS, State
@@ -125,23 +127,15 @@ class Result(NamedTuple):
         return self._asdict()
 
 
-class Felt:
-    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand.
+class Felt(msgspec.Struct, eq=False, gc=False):
+    """Cards on the felt: each place's cards in order (a place may hold two for a moment), and those beside the hand."""
 
-    ``places`` may be given as a function, which is asked once, when somebody looks: most hands are never looked at.
-    """
-
-    __slots__ = ("_places", "extra")
-
-    def __init__(self, places: Places | Callable[[], Places], extra: tuple[str, ...] = ()) -> None:
-        self._places = places
-        self.extra = extra
+    _places: Places
+    extra: tuple[str, ...] = ()
 
     @property
     def places(self) -> Places:
         """The cards by place, as the log writes them; a card not yet known is ``??``."""
-        if callable(self._places):
-            self._places = self._places()
         return self._places
 
     def __eq__(self, other: object) -> bool:

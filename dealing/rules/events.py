@@ -12,12 +12,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from itertools import product
 from typing import Any, ClassVar, Final, cast
 
 import msgspec
 
 from dealing.rules.bets import BET_NAMES
-from dealing.rules.cards import Card
+from dealing.rules.cards import ALL_CARDS, Card
 from dealing.rules.tableau import PLACES, Place
 
 #: What each error code says, in English. Other languages are made from the code and the same parameters.
@@ -73,8 +74,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """What every line has: when, at which table, of which shoe (from 1) and, for hand events, which hand (from 1)."""
 
     name: ClassVar[str]
-    #: What the memo of the judge knows the event by; None: never memoised.
-    token: ClassVar[object] = None
+    #: What the memo of the judge knows the event by; None: never memoised. See :data:`CARD_TOKENS`.
+    token: ClassVar[int | None] = None
 
     at: dt.datetime
     table: str
@@ -123,14 +124,14 @@ class BettingOpened(Event, frozen=True, kw_only=True):
     """The betting time of the hand starts."""
 
     name = "betting_opened"
-    token = "betting_opened"
+    token = 401
 
 
 class BettingClosed(Event, frozen=True, kw_only=True):
     """The betting time of the hand is over."""
 
     name = "betting_closed"
-    token = "betting_closed"
+    token = 402
 
 
 class Bet(Event, frozen=True, kw_only=True):
@@ -149,11 +150,13 @@ class CardDealt(Event, frozen=True, kw_only=True):
     to: Place
     card: Card | None = None
     face: str = "up"
-    token: str | None = None  # type: ignore[misc]  # derived, so not part of the line; see __post_init__
+    token: int | None = None  # type: ignore[misc]  # derived, so not part of the line; see __post_init__
 
     def __post_init__(self) -> None:
         if self.face == "up" and self.card is not None:
-            msgspec.structs.force_setattr(self, "token", _CARD_TOKENS[self.to][self.card.value])
+            msgspec.structs.force_setattr(self, "token", _CARD_TOKENS[self.to][self.card.index])
+        elif self.token is not None:  # another card's, of which this one is a copy
+            msgspec.structs.force_setattr(self, "token", None)
 
 
 class Opened(Event, frozen=True, kw_only=True):
@@ -236,10 +239,10 @@ class Called(Event, frozen=True, kw_only=True):
     winner: str
     player: int | None = None
     banker: int | None = None
-    token: tuple[str, int | None, int | None] | None = None  # type: ignore[misc]  # derived, see CardDealt
+    token: int | None = None  # type: ignore[misc]  # derived, see CardDealt
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "token", (self.winner, self.player, self.banker))
+        msgspec.structs.force_setattr(self, "token", _CALL_TOKENS.get((self.winner, self.player, self.banker)))
 
 
 class Paid(Event, frozen=True, kw_only=True):
@@ -255,7 +258,7 @@ class HandClosed(Event, frozen=True, kw_only=True):
     """The hand is over."""
 
     name = "hand_closed"
-    token = "hand_closed"
+    token = 403
 
 
 class Voided(Event, frozen=True, kw_only=True):
@@ -275,7 +278,16 @@ class Amended(Event, frozen=True, kw_only=True):
     reason: str
 
 
-_CARD_TOKENS: Final[dict[str, list[str]]] = {place: [f"{place}{value}" for value in range(10)] for place in PLACES}
+#: Tokens below this are those of a card dealt face up: the index of its card is ``token % len(ALL_CARDS)``.
+CARD_TOKENS: Final = len(PLACES) * len(ALL_CARDS)
+_CARD_TOKENS: Final[dict[str, list[int]]] = {
+    place: [number * len(ALL_CARDS) + card.index for card in ALL_CARDS] for number, place in enumerate(PLACES)
+}
+_TOTALS: Final = (None, *range(10))
+#: Calls that can be right, by winner and totals.
+_CALL_TOKENS: Final[dict[tuple[str, int | None, int | None], int]] = {
+    call: 500 + number for number, call in enumerate(product(("player", "banker", "tie"), _TOTALS, _TOTALS))
+}
 
 # --- one reader a key: (key, value) -> the attribute, or EventError --------------------------------------------------
 

@@ -11,8 +11,10 @@ leads out of the clean situations makes the fold take the hand's steps again in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, cast
+
+import msgspec
 
 from dealing.rules.audit import Felt, Finding, HandAudit, Result, Settlement, WrongPayout, ruled, strongest
 from dealing.rules.bets import INSURANCE_BETS
@@ -92,6 +94,7 @@ REFUSALS: Final[dict[str, str]] = {
 }
 
 UNKNOWN_CARD: Final = "??"
+_CARDS: Final = len(ALL_CARDS)
 
 
 class EventRefused(EventError):
@@ -103,7 +106,7 @@ class EventRefused(EventError):
 # --- what a hand needs of its shoe -----------------------------------------------------------------------------------
 
 
-class HandContext:
+class HandContext(msgspec.Struct, eq=False, gc=False):
     """What the judgement of a hand takes from its shoe; kept beside the hand so that it can be folded again by itself.
 
     ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each card was seen in the
@@ -111,27 +114,14 @@ class HandContext:
     it is current.
     """
 
-    __slots__ = ("after_last", "counts", "decks", "hand", "left", "ruleset", "shoe", "table")
-
-    def __init__(
-        self,
-        table: str,
-        shoe: int,
-        hand: int,
-        ruleset: Ruleset,
-        decks: int,
-        after_last: bool,
-        counts: list[int],
-        left: int | None = None,
-    ) -> None:
-        self.table = table
-        self.shoe = shoe
-        self.hand = hand
-        self.ruleset = ruleset
-        self.decks = decks
-        self.after_last = after_last
-        self.counts = counts
-        self.left = left
+    table: str
+    shoe: int
+    hand: int
+    ruleset: Ruleset
+    decks: int
+    after_last: bool
+    counts: list[int]
+    left: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that :meth:`from_json` reads."""
@@ -262,7 +252,7 @@ LATE: Final[frozenset[type[Event]]] = frozenset({Moved, Discarded, Voided, Paid}
 _AFTER_CLOSE: Final = LATE | {Dropped, Exposed, Extra, CutCard}
 _AFTER_VOID: Final = _AFTER_CLOSE | {HandClosed, Called}
 
-_CleanKey = tuple[str | None, Layout, tuple[str, int | None, int | None] | None, bool]
+_CleanKey = tuple[str | None, Layout, int | None, bool]
 
 
 class _HandState:
@@ -622,8 +612,8 @@ class _HandState:
         laid = self.lay()
         if any(not drawn.up or drawn.place != due for drawn, due in laid.places):
             return None
-        call = cast(tuple[str, int | None, int | None], self.calls[-1][1].token) if self.calls else None
-        if not all(self._call_right(called, laid) for _, called in self.calls):
+        call = self.calls[-1][1].token if self.calls else None
+        if (self.calls and call is None) or not all(self._call_right(called, laid) for _, called in self.calls):
             return None
         return self.betting, laid.layout, call, self.closed is not None
 
@@ -777,11 +767,14 @@ _HANDLERS: Final[dict[type[Event], Any]] = {
 
 
 class _Clean:
-    """A situation that many hands share: nothing went wrong and no money is on the table. ``after`` is what was
-    learned.
+    """A situation that many hands share: nothing went wrong and no money is on the table.
+
+    ``after`` is what was learned: the token of an event -> the ``after`` of the situation it leads to, None where that
+    is no clean one; and under ``ITSELF`` the situation, so that walking a whole hand is a chain of look-ups.
+    ``by_points`` says where a card leads by its place and points, which is all that matters of it here.
     """
 
-    __slots__ = ("after", "betting", "closed", "layout", "result", "status")
+    __slots__ = ("after", "betting", "by_points", "closed", "layout", "result", "status")
 
     def __init__(self, betting: str | None, layout: Layout, closed: bool) -> None:
         self.betting = betting
@@ -789,11 +782,16 @@ class _Clean:
         self.closed = closed
         self.status = "closed" if closed else "open"
         self.result = _result(layout) if layout.due is None else None
-        self.after: dict[object, _Clean | None] = {}
+        self.after: _After = {ITSELF: self}
+        self.by_points: dict[tuple[Place, int], _After | None] = {}
 
 
-_START: Final = _Clean(None, EMPTY, False)
-_CLEAN: Final[dict[_CleanKey, _Clean]] = {(None, EMPTY, None, False): _START}
+_After = dict[int | None, Any]
+ITSELF: Final = -1
+#: The cut card has no token, for the shoe has to hear of it: a hand is not looked up whole with it.
+_CUT: Final = -2
+START: Final = _Clean(None, EMPTY, False)
+_CLEAN: Final[dict[_CleanKey, _Clean]] = {(None, EMPTY, None, False): START}
 
 
 class HandFold:
@@ -837,9 +835,9 @@ class HandFold:
         #: The events that were taken.
         self.trail: list[tuple[int, Event]] = []
         #: The money beside a clean situation.
-        self._bets: list[Placed] = []
-        self._paid: list[tuple[int, Paid]] = []
-        self._clean: _Clean | None = _START if memo and not context.after_last else None
+        self._bets: tuple[Placed, ...] = ()
+        self._paid: tuple[tuple[int, Paid], ...] = ()
+        self._clean: _Clean | None = START if memo and not context.after_last else None
         self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
 
     @classmethod
@@ -855,62 +853,80 @@ class HandFold:
             fold.leave(left)
         return fold
 
+    @classmethod
+    def of_clean(
+        cls,
+        context: HandContext,
+        counts: list[int],
+        asked_from: Sequence[int],
+        trail: list[tuple[int, Event]],
+        clean: _Clean,
+    ) -> HandFold:
+        """The fold of a hand whose events, ``trail``, led from one clean situation to the next, up to ``clean``.
+
+        ``counts`` are the shoe's, with its cards; ``asked_from`` is as in :attr:`asked_from`.
+        """
+        fold = _new(cls)
+        fold.context = context
+        fold.shoe = context.shoe
+        fold.number = context.hand
+        fold.counts = counts
+        fold._ask_from = asked_from
+        fold.spoiled = False
+        fold.trail = trail
+        fold._bets = fold._paid = ()
+        fold._clean = clean
+        fold._state = None
+        return fold
+
     def step(self, seq: int, event: Event) -> None:
         """Take the next event. Raises :class:`EventRefused` and leaves the fold as it was."""
-        clean, token = self._clean, event.token
-        if clean is not None and token is not None:
-            if token not in clean.after:
-                self._learn(clean, seq, event)
-            if self.take(((seq, event),)) is None:
+        clean = self._clean
+        if clean is not None:
+            token = event.token
+            if token is None and type(event) is CutCard:
+                token = _CUT
+            if token is not None:
+                if token not in clean.after:
+                    self._learn(clean, token, seq, event)
+                after = clean.after.get(token)
+                if after is not None and self._is_here(event):
+                    self.trail.append((seq, event))
+                    self._clean = after[ITSELF]
+                    return
+            elif self._take_money(clean, seq, event):
                 return
-        elif clean is not None and self._take_money(clean, seq, event):
-            return
         self._step_in_full(seq, event)
+
+    def _is_here(self, event: Event) -> bool:
+        """Whether an event with a token is of this hand and, if it is a card, one that can still come: it is counted
+        then.
+        """
+        if event.hand != self.number or event.shoe != self.shoe:
+            return False
+        if type(event) is CardDealt:
+            index, counts = event.card.index, self.counts  # type: ignore[union-attr]  # a card with a token is known
+            if counts[index] >= self._ask_from[index]:
+                card = ALL_CARDS[index]
+                if is_spent(card, counts, self.context.decks):
+                    return False
+                if not card.suit:
+                    self._ask_from = ASK_FOR_ALL
+            counts[index] += 1
+        return True
 
     def _take_money(self, clean: _Clean, seq: int, event: Event) -> bool:
         """Take a payment, or a bet that raises nothing, beside a clean situation; False for anything else."""
         if isinstance(event, Paid):
-            self._paid.append((seq, event))
+            self._paid += ((seq, event),)
         elif isinstance(event, Bet) and not clean.closed and event.bet not in INSURANCE_BETS:
             if bet_codes(event, self.context.ruleset, self.number, clean.betting, self._bets):
                 return False
-            self._bets.append(Placed(event))
+            self._bets += (Placed(event),)
         else:
             return False
         self.trail.append((seq, event))
         return True
-
-    def take(self, events: Iterable[tuple[int, Event]]) -> tuple[int, Event] | None:
-        """Take events of this hand for as long as they lead from one known clean situation to the next.
-
-        Returns the first event that does not, and was not taken; None where there is no such event.
-        """
-        clean = self._clean
-        if clean is None:
-            return next(iter(events), None)
-        shoe, number, counts, keep = self.shoe, self.number, self.counts, self.trail.append
-        enough = self._ask_from
-        for item in events:
-            event = item[1]
-            following = clean.after.get(event.token)
-            if following is None or event.hand != number or event.shoe != shoe:
-                break
-            if type(event) is CardDealt:
-                index = event.card.index  # type: ignore[union-attr]  # a card with a token is known
-                if counts[index] >= enough[index]:
-                    card, decks = ALL_CARDS[index], self.context.decks
-                    if is_spent(card, counts, decks):
-                        break
-                    if not card.suit:
-                        enough = self._ask_from = ASK_FOR_ALL
-                counts[index] += 1
-            keep(item)
-            clean = following
-        else:
-            self._clean = clean
-            return None
-        self._clean = clean
-        return item
 
     def _step_in_full(self, seq: int, event: Event) -> None:
         if self.spoiled:
@@ -935,14 +951,16 @@ class HandFold:
             state.step(seq, event)
         return state
 
-    def _learn(self, clean: _Clean, seq: int, event: Event) -> None:
+    def _learn(self, clean: _Clean, token: int, seq: int, event: Event) -> None:
         """Take the step in full once, and remember where it leads if that is a clean situation again."""
+        points = None
+        if type(event) is CardDealt and event.card is not None:
+            points = (event.to, event.card.value)
+            if points in clean.by_points:
+                clean.after[token] = clean.by_points[points]
+                return
         state = self._replayed(self.context.counts.copy())
-        if (
-            type(event) is CardDealt
-            and event.card is not None
-            and is_spent(event.card, state.counts, state.context.decks)
-        ):
+        if points is not None and is_spent(ALL_CARDS[token % _CARDS], state.counts, state.context.decks):
             return  # the shoe holds no such card any more: true of this hand, not of the situation
         try:
             state.step(seq, event)
@@ -954,15 +972,18 @@ class HandFold:
             following = _CLEAN.get(key)
             if following is None:
                 _CLEAN[key] = following = _Clean(key[0], key[1], key[3])
-        clean.after[event.token] = following
+        clean.after[token] = after = None if following is None else following.after
+        if points is not None:
+            clean.by_points[points] = after
 
     def leave(self, seq: int) -> None:
         """The table went on, with the event at ``seq``, to the next hand or closed the shoe."""
-        if self.context.left is not None:
+        context, clean = self.context, self._clean
+        if context.left is not None:
             return
-        self.context.left = seq
+        context.left = seq
         self.counts = []  # they are the next hand's now
-        if not self.spoiled and not (self._clean is not None and self._clean.closed):
+        if (clean is None or not clean.closed) and not self.spoiled:
             if self._state is None:
                 self._state, self._clean = self._in_full(), None
             self._state.leave(self.trail[-1][0] if self.trail else seq)
@@ -1001,8 +1022,33 @@ class HandFold:
 
     def audit(self) -> HandAudit:
         """What the rules say of the hand as the log leaves it."""
-        if self._clean is not None:
-            return self._clean_audit(self._clean)
+        clean = self._clean
+        if clean is not None:
+            if self._bets or self._paid:
+                return self._audit_with_money(clean)
+            context, trail, layout = self.context, self.trail, clean.layout
+            insurance = context.ruleset.insurance
+            felt = _CleanFelt(_NOWHERE, (), trail, len(trail))
+            return _make_audit(
+                HandAudit,
+                (
+                    context.table,
+                    context.shoe,
+                    context.hand,
+                    clean.status,
+                    felt,
+                    felt,
+                    layout.due,
+                    layout,
+                    clean.result,
+                    (),
+                    None,
+                    (),
+                    {},
+                    insurance_due(insurance, layout) if insurance else None,
+                    (),
+                ),
+            )
         audit = cast(_HandState, self._state).audit()
         if self.spoiled:
             return audit._replace(
@@ -1017,35 +1063,53 @@ class HandFold:
             )
         return audit
 
-    def _clean_audit(self, clean: _Clean) -> HandAudit:
-        context, layout, trail, ruleset = self.context, clean.layout, self.trail, self.context.ruleset
-        upto = len(trail)
-        felt = Felt(lambda: {e.to: (str(e.card),) for _, e in trail[:upto] if type(e) is CardDealt})
-        settlement: tuple[Settlement, ...] = ()
+    def _audit_with_money(self, clean: _Clean) -> HandAudit:
+        """The audit of a clean situation with bets or payments beside it."""
+        ruleset, trail = self.context.ruleset, self.trail
+        cards = {e.to: e.card for _, e in trail if type(e) is CardDealt and e.card is not None}
+        seen = None if clean.result is None else outcome(clean.layout, cards)
+        settlement = settle_bets(self._bets, ruleset, seen, void=False, no_insurance=False)
         findings: tuple[Finding, ...] = ()
         wrong: tuple[WrongPayout, ...] = ()
-        if self._bets or self._paid:
-            cards = {e.to: e.card for _, e in trail if type(e) is CardDealt and e.card is not None}
-            seen = None if clean.result is None else outcome(layout, cards)
-            settlement = settle_bets(self._bets, ruleset, seen, void=False, no_insurance=False)
-            if clean.result is not None:
-                closed = next((seq for seq, e in reversed(trail) if type(e) is HandClosed), None)
-                wrong = wrong_payouts(settlement, self._paid, closed)
-                findings = tuple(payout_findings(ruleset, wrong))
+        if clean.result is not None:
+            closed = next((seq for seq, e in reversed(trail) if type(e) is HandClosed), None)
+            wrong = wrong_payouts(settlement, self._paid, closed)
+            findings = tuple(payout_findings(ruleset, wrong))
+        felt = _CleanFelt(_NOWHERE, (), trail, len(trail))
         return HandAudit(
-            context.table,
-            context.shoe,
-            context.hand,
+            self.context.table,
+            self.context.shoe,
+            self.context.hand,
             clean.status,
             felt,
             felt,
-            layout.due,
-            layout,
+            clean.layout.due,
+            clean.layout,
             clean.result,
             findings,
             strongest(findings) if findings else None,
             settlement,
             paid_in_all(self._paid) if self._paid else {},
-            insurance_due(ruleset.insurance, layout) if ruleset.insurance else None,
+            insurance_due(ruleset.insurance, clean.layout) if ruleset.insurance else None,
             wrong,
         )
+
+
+_new = cast(Callable[[type[HandFold]], HandFold], object.__new__)
+_make_audit = cast(Callable[[type[HandAudit], tuple[object, ...]], HandAudit], tuple.__new__)
+
+
+_NOWHERE: Final[Mapping[Place, tuple[str, ...]]] = {}
+
+
+class _CleanFelt(Felt, eq=False, gc=False):
+    """The cards of a clean hand, as far as the first ``upto`` events of its trail go: looked up when somebody looks."""
+
+    trail: list[tuple[int, Event]] = []
+    upto: int = 0
+
+    @property
+    def places(self) -> Mapping[Place, tuple[str, ...]]:
+        """As :attr:`Felt.places`."""
+        trail = self.trail[: self.upto]
+        return {event.to: (str(event.card),) for _, event in trail if type(event) is CardDealt}

@@ -6,14 +6,25 @@ come to the same. Positions (``seq``) count the events of the table from 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
 from dealing.rules.audit import Finding, HandAudit, Result, Settlement, ruled, strongest
-from dealing.rules.cards import BURN_COUNTS, Card, ask_from, counts_from_json, counts_to_json, is_spent, no_counts
+from dealing.rules.cards import (
+    ALL_CARDS,
+    ASK_FOR_ALL,
+    BURN_COUNTS,
+    Card,
+    ask_from,
+    counts_from_json,
+    counts_to_json,
+    is_spent,
+    no_counts,
+)
 from dealing.rules.events import (
+    CARD_TOKENS,
     Amended,
     BurnCard,
     CardsBurned,
@@ -26,7 +37,7 @@ from dealing.rules.events import (
     ShoeClosed,
     ShoeOpened,
 )
-from dealing.rules.hand import LATE, REFUSALS, EventRefused, HandContext, HandFold
+from dealing.rules.hand import ITSELF, LATE, REFUSALS, START, EventRefused, HandContext, HandFold
 from dealing.rules.rulesets import Ruleset, get_ruleset
 
 __all__ = [
@@ -248,8 +259,10 @@ class ShoeFold:
         return shoe
 
 
-#: A hand with more events than this is not looked up whole.
-_LONGEST: Final = 40
+_CARDS: Final = len(ALL_CARDS)
+_CLOSES: Final = HandClosed.token
+#: A hand number beyond all.
+_AFTER_ALL_HANDS: Final = 10**9
 
 Left = tuple[HandFold | ShoeFold, ...]
 _NOTHING: Final[Left] = ()
@@ -306,30 +319,17 @@ class TableFold:
     def steps(self, events: Iterable[tuple[int, Event]]) -> Iterator[HandFold | ShoeFold]:
         """:meth:`step` for many events: yields what the table leaves, as it leaves it.
 
-        A clean hand that is whole is looked up at once; the fold may then be a hand ahead of what was yielded. Raises
-        as :meth:`step` does, with ``at_seq`` set to the position of the event at fault.
+        A clean hand is looked up as a whole; the fold may then be a hand ahead of what was yielded. Raises as
+        :meth:`step` does, with ``at_seq`` set to the position of the event at fault.
         """
         log = list(events)
-        tokens = [event.token for _, event in log]
-        hands = [event.hand for _, event in log]
-        shoes = [event.shoe for _, event in log]
         at, end = 0, len(log)
         while at < end:
-            number = hands[at]
-            if number is not None and self.memo and (self.hand is None or self.hand.number != number):
-                try:
-                    stop = tokens.index(HandClosed.token, at, at + _LONGEST) + 1
-                except ValueError:
-                    stop = 0
-                size = stop - at
-                if size > 0 and hands[at:stop].count(number) == size and shoes[at:stop].count(shoes[at]) == size:
-                    hand = self._whole(shoes[at], number, log[at:stop], tokens[at:stop])
-                    if hand is not None:
-                        left = self._leave(log[at][0])
-                        self.hand = hand
-                        at = stop
-                        yield from left
-                        continue
+            hand = self.hand
+            if self.memo and (hand is None or not hand.open):
+                at = yield from self._clean_hands(log, at)
+                if at == end:
+                    return
             seq, event = log[at]
             at += 1
             try:
@@ -338,18 +338,58 @@ class TableFold:
                 raise _at(seq, error) from None
             yield from left
 
-    def _whole(
-        self, number: int, hand: int, events: list[tuple[int, Event]], tokens: list[object]
-    ) -> HandFold | None:
-        """The next hand, of shoe ``number``, where all of it is there and clean; the shoe's counts are then its own."""
-        shoe = self.shoe
-        if shoe is None or number != shoe.number or shoe.closed is not None or shoe.spoiled or hand <= shoe.hand:
-            return None
-        asked_from = ask_from(shoe.counts, shoe.decks) if self.hand is None else self.hand.asked_from
-        fold = HandFold.whole(shoe.context(hand), shoe.counts, asked_from, events, tokens)
-        if fold is not None:
-            shoe.begin_hand(events[0][0], hand)
-        return fold
+    def _clean_hands(self, log: list[tuple[int, Event]], at: int) -> Generator[HandFold, None, int]:
+        """Take the hands that ``log`` holds one after the other from index ``at`` on, as long as each is whole and
+        clean: each of its events leads from one known clean situation to the next, until it is closed.
+
+        Yields what the table leaves for them, and returns the index of the first event that was not taken.
+        """
+        shoe, fold, start = self.shoe, self.hand, START.after
+        if shoe is None or shoe.closed is not None or shoe.spoiled:
+            return at
+        number, ruleset, decks, behind, counts = shoe.number, shoe.ruleset, shoe.decks, shoe.hand, shoe.counts
+        upto = _AFTER_ALL_HANDS if shoe.last_hand is None else shoe.last_hand
+        asked_from = ask_from(counts, decks) if fold is None else fold.asked_from
+        rest: Any = iter(log)
+        rest.__setstate__(at)  # what unpickling a list's iterator does
+        left, size, of_clean = rest.__length_hint__, len(log), HandFold.of_clean
+        while True:
+            before, hand, situation = counts.copy(), 0, start
+            try:
+                for _, event in rest:
+                    token = event.token
+                    situation = situation[token]  # KeyError: not known, or no event of a clean hand
+                    if event.hand != hand:
+                        if hand or not behind < event.hand <= upto:
+                            raise KeyError
+                        hand = event.hand
+                    if event.shoe != number:
+                        raise KeyError
+                    if token < CARD_TOKENS:
+                        index = token % _CARDS
+                        seen = counts[index]
+                        if seen >= asked_from[index]:
+                            if is_spent(ALL_CARDS[index], counts, decks):
+                                raise KeyError
+                            if not ALL_CARDS[index].suit:
+                                asked_from = ASK_FOR_ALL
+                        counts[index] = seen + 1
+                    elif token == _CLOSES:
+                        clean = situation[ITSELF]
+                        break
+                else:
+                    raise KeyError
+            except (KeyError, TypeError):  # TypeError: known to lead out of the clean situations
+                counts[:] = before
+                return at
+            seq, was, stop = log[at][0], fold, size - left()
+            context = HandContext(self.table, number, hand, ruleset, decks, False, before)
+            self.hand = fold = of_clean(context, counts, asked_from, log[at:stop], clean)
+            shoe.begin_hand(seq, hand)
+            at, behind = stop, hand
+            if was is not None:
+                was.leave(seq)
+                yield was
 
     def _no_shoe(self, event: Event) -> EventRefused:
         if self.shoe is not None and event.shoe < self.shoe.number:
@@ -437,9 +477,6 @@ class TableFold:
 # --- whole logs ------------------------------------------------------------------------------------------------------
 
 
-_AFTER_ALL_HANDS: Final = 10**9
-
-
 class Effective(NamedTuple):
     """A log as the audit reads it: ``events`` with amendments applied, and the ``late`` ones by (shoe, hand)."""
 
@@ -467,26 +504,41 @@ def effective(events: Iterable[tuple[int, Event]]) -> Effective:
     for an amendment of nothing.
     """
     raw = list(events)
+    kinds = {type(event) for _, event in raw}
+    if Amended in kinds:
+        raw = _amended(raw)
+    elif kinds.isdisjoint(LATE):
+        return Effective(raw, {})
+    out = Effective([], {})
+    keep = out.events.append
+    at_shoe = at_hand = 0
+    for numbered in raw:
+        event = numbered[1]
+        shoe, hand, kind = event.shoe, event.hand or 0, type(event)
+        if kind is ShoeClosed:
+            hand = _AFTER_ALL_HANDS
+        if shoe > at_shoe or (shoe == at_shoe and hand >= at_hand):
+            at_shoe, at_hand = shoe, hand
+        elif kind in LATE and event.hand is not None:
+            out.late.setdefault((shoe, event.hand), []).append(numbered)
+            continue
+        keep(numbered)
+    return out
+
+
+def _amended(raw: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    """The events with their amendments applied, and without these."""
     by_seq = dict(raw)
     entries: dict[int, Event | None] = {}
     for seq, event in raw:
         if isinstance(event, Amended):
             check_amendment(seq, event, by_seq.get(event.seq))
             entries[event.seq] = event.entry
-    out = Effective([], {})
-    at = (0, 0)
+    out = []
     for seq, event in raw:
-        if isinstance(event, Amended):
-            continue
         entry = entries.get(seq, event)
-        if entry is None:
-            continue
-        place = (entry.shoe, _AFTER_ALL_HANDS if type(entry) is ShoeClosed else entry.hand or 0)
-        if type(entry) in LATE and entry.hand is not None and place < at:
-            out.late.setdefault((entry.shoe, entry.hand), []).append((seq, entry))
-        else:
-            at = max(at, place)
-            out.events.append((seq, entry))
+        if entry is not None and type(event) is not Amended:
+            out.append((seq, entry))
     return out
 
 
