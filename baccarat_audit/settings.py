@@ -10,7 +10,16 @@ CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
 VAR_DIR               where the SQLite file and the kept secret key live; default var/
 LOG_LEVEL             default INFO
+SITE_URL              the address under which people reach this site, for links in mails; default: https and the first
+                      of ALLOWED_HOSTS, else http://localhost:8000
+EMAIL_URL             how mails go out: smtp+tls://user:password@host:587, smtp+ssl://...:465, smtp://host:25 (special
+                      characters percent-encoded); consolemail:// prints them; left out: kept as files under var/mail
+DEFAULT_FROM_EMAIL    whom mails come from; default: audit@ and the host of SITE_URL
+METRICS_TOKEN         what Prometheus sends as bearer token to read /metrics; left out: managers and auditors only
 AUDIT_AFTER_CLOSE     minutes from the end of a gaming day to its audit; default 5
+AUDIT_TICK            seconds between two looks at what is to be audited; default 60
+AUDIT_LEASE           seconds without a sign of life after which a table's audit is another worker's; default 60
+AUDIT_RESEND          seconds after which a table's audit that no worker has begun is sent again; default 300
 DEBUG                 1 on a developer's machine; never where people can reach it
 
 Importing this module opens no database and no socket: `audit_log` runs without either.
@@ -21,6 +30,7 @@ import secrets
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from celery.schedules import crontab
@@ -166,17 +176,62 @@ CELERY_TASK_IGNORE_RESULT = True  # what was done is said by rows in the databas
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # it goes on, and what it comes to is kept
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker that vanished has its task given to another after so many seconds (the audit does not wait for that, see
+# AUDIT_LEASE). A server that does not answer holds nobody up for longer than the rest says.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 15 * 60,
+    "socket_timeout": 10,
+    "socket_connect_timeout": 5,
+    "retry_on_timeout": True,
+}
 CELERY_TIMEZONE = "UTC"
+# How the nightly audit keeps time, see above.
+AUDIT_TICK = env.int("AUDIT_TICK", default=60)
+AUDIT_LEASE = env.int("AUDIT_LEASE", default=60)
+AUDIT_RESEND = env.int("AUDIT_RESEND", default=300)
 # The schedule lives in the database and is put there from here; what is due is worked out from the venues' own clocks.
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "verify-tables": {"task": "dealing.tasks.verify_tables", "schedule": crontab(hour=23, minute=30)},
-    "audit-nights": {"task": "incidents.reports.tasks.audit_nights", "schedule": crontab(minute="*")},
+    "audit-nights": {
+        "task": "incidents.reports.tasks.audit_nights",
+        "schedule": AUDIT_TICK,
+        "options": {"expires": AUDIT_TICK},  # of those that wait while nobody works one is enough
+    },
+    "send-reports": {"task": "incidents.reports.tasks.send_reports", "schedule": crontab(minute="*")},
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
 # The nightly audit begins so many minutes after a gaming day's end: the hand in play is over by then.
 AUDIT_AFTER_CLOSE = env.int("AUDIT_AFTER_CLOSE", default=5)
+
+# Mail. The reports of the night go out by it.
+
+SITE_HOST = next((name for name in PUBLISHED_HOSTS if not name.startswith((".", "*"))), "")
+SITE_URL = env.str("SITE_URL", default=f"https://{SITE_HOST}" if SITE_HOST else "http://localhost:8000").rstrip("/")
+if env.str("EMAIL_URL", default=""):
+    _mail = env.email_url("EMAIL_URL")
+    EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+    EMAIL_FILE_PATH = _mail["EMAIL_FILE_PATH"]
+    EMAIL_HOST = _mail["EMAIL_HOST"] or "localhost"
+    EMAIL_PORT = _mail["EMAIL_PORT"] or 25
+    EMAIL_HOST_USER = _mail["EMAIL_HOST_USER"] or ""
+    EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_PASSWORD"] or ""
+    EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+    EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = str(VAR_DIR / "mail")
+EMAIL_TIMEOUT = 30  # seconds; shorter than a mail is claimed for
+DEFAULT_FROM_EMAIL = env.str(
+    "DEFAULT_FROM_EMAIL", default=f"Baccarat audit <audit@{urlsplit(SITE_URL).hostname or 'localhost'}>"
+)
+
+# Whoever watches the server.
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # People.
 
@@ -200,11 +255,23 @@ CSRF_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "baccarat_audit.errors.csrf_failure"
 
+# The API. Who is logged in on the pages may ask; JSON alone; errors as problem details.
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["baccarat_audit.api.PageSession"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "baccarat_audit.api.problem",
+    "DATETIME_FORMAT": "iso-8601",
+    "COERCE_DECIMAL_TO_STRING": True,
+}
+
 # The wire.
 
 HTTPS = env.bool("HTTPS", default=bool(PUBLISHED_HOSTS) and not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked by a balancer from inside
+SECURE_REDIRECT_EXEMPT = [r"^health/$", r"^metrics$"]  # asked by a balancer, and by Prometheus, from inside
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 LANGUAGE_COOKIE_SECURE = HTTPS

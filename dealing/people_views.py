@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Protocol, cast
 
 from django import forms
 from django.conf import settings
@@ -101,15 +102,39 @@ class PreferencesForm(forms.Form):
             del self.fields["buddhist_years"]
 
 
+class PreferencesPart(Protocol):
+    """A form that another room adds to the page: `template` draws it (as `part`), `keep` keeps what was chosen."""
+
+    template: str
+
+    @property
+    def is_bound(self) -> bool: ...
+
+    def is_valid(self) -> bool: ...
+
+    def keep(self) -> None: ...
+
+
+#: What other rooms add (see `PreferencesPart`); None: nothing for this person.
+PREFERENCES_PARTS: list[Callable[[Any, HttpRequest, StaffMember | None], PreferencesPart | None]] = []
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @login_required
 def preferences(request: HttpRequest) -> HttpResponse:
-    """The person's own page: language, years, theme."""
+    """The person's own page: language, years, theme, and what other rooms add."""
     member: StaffMember | None = getattr(request.user, "staff_member", None)
-    form = PreferencesForm(request.POST or None, request, member)
-    if request.method != "POST" or not form.is_valid():
-        return render(request, "registration/preferences.html", {"form": form}, status=422 if form.is_bound else 200)
+    data = request.POST or None
+    form = PreferencesForm(data, request, member)
+    parts = [part for make in PREFERENCES_PARTS if (part := make(data, request, member)) is not None]
+    # Each is asked, so that all that is wrong is said at once.
+    valid = all([form.is_valid(), *(part.is_valid() for part in parts)])
+    if request.method != "POST" or not valid:
+        context = {"form": form, "parts": parts}
+        return render(request, "registration/preferences.html", context, status=422 if form.is_bound else 200)
+    for part in parts:
+        part.keep()
     language = form.cleaned_data["language"]
     if member is not None:
         member.language, member.buddhist_years = language, form.cleaned_data["buddhist_years"]

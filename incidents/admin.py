@@ -7,7 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from dealing.admin import StaffMemberAdmin
+from dealing.models import StaffMember
+
 from .models import Decision, Incident, IncidentAttachment, IncidentFinding, IncidentReview
+from .reports.models import AuditDay, AuditReport, AuditRun, ReportDelivery, ReportSubscription, TableAudit
 
 
 class ReadOnly:
@@ -93,3 +97,71 @@ class DecisionAdmin(ReadOnly, admin.ModelAdmin):
     list_select_related = ("incident__table",)
     search_fields = ("reason", "decided_by_name")
     ordering = ("-decided_at",)
+
+
+class SubscriptionInline(admin.StackedInline):
+    """Which reports the person gets by e-mail."""
+
+    model = ReportSubscription
+    extra = 0
+
+
+admin.site.unregister(StaffMember)
+
+
+@admin.register(StaffMember)
+class SubscriberAdmin(StaffMemberAdmin):
+    """Staff, with what they subscribed to."""
+
+    inlines = (SubscriptionInline,)
+
+
+@admin.register(ReportDelivery)
+class ReportDeliveryAdmin(ReadOnly, admin.ModelAdmin):
+    """Mails of reports, to look at; they are sent again from the report's page."""
+
+    list_display = ("report", "address", "language", "status", "attempts", "sent_at", "error")
+    list_filter = ("status", "report__venue")
+    list_select_related = ("report__venue",)
+    search_fields = ("address", "message_id")
+    ordering = ("-pk",)
+
+
+@admin.register(AuditDay)
+class AuditDayAdmin(ReadOnly, admin.ModelAdmin):
+    """Gaming days and how far they are audited."""
+
+    list_display = ("venue", "day", "changes", "audited")
+    list_filter = ("venue",)
+    list_select_related = ("venue",)
+    date_hierarchy = "day"
+    ordering = ("-day",)
+
+
+class TableAuditInline(ReadOnly, admin.TabularInline):
+    """The tables of a run."""
+
+    model = TableAudit
+    fields = ("table", "status", "attempts", "events_done", "events", "seconds", "error")
+    extra = 0
+
+
+@admin.register(AuditRun)
+class AuditRunAdmin(ReadOnly, admin.ModelAdmin):
+    """Audits of days, the newest first."""
+
+    list_display = ("__str__", "status", "cause", "asked_by", "started_at", "finished_at", "attempts", "retry_at")
+    list_filter = ("status", "cause", "of_day__venue")
+    list_select_related = ("of_day__venue",)
+    inlines = (TableAuditInline,)
+    ordering = ("-pk",)
+
+
+@admin.register(AuditReport)
+class AuditReportAdmin(ReadOnly, admin.ModelAdmin):
+    """Reports with their figures."""
+
+    list_display = ("__str__", "kind", "cause", "made_at", "hands", "findings", "attention", "flags", "chain_whole")
+    list_filter = ("kind", "venue", "chain_whole")
+    list_select_related = ("venue",)
+    date_hierarchy = "day"

@@ -153,8 +153,10 @@ def _sheet(sheet: telling.Sheet) -> dict[str, Any]:
 
 
 def _plots(report: AuditReport) -> list[dict[str, str]]:
+    plots = list(ReportPlot.objects.filter(report=report, language=get_language() or "en").order_by("pk"))
+    if not plots:
+        return []
     svg_for_print = import_module("incidents.reports.plots").svg_for_print
-    plots = ReportPlot.objects.filter(report=report, language=get_language() or "en").order_by("pk")
     return [{"name": plot.name, "svg": svg_for_print(plot.svg)} for plot in plots]
 
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
@@ -143,6 +144,11 @@ def place(table: str, shoe: int | None = None, hand: int | None = None) -> str:
 def day_slug(report: AuditReport) -> str:
     """The day as it stands in addresses: `2026-07-11`, or `2026-07` for a month."""
     return f"{report.day:%Y-%m}" if report.kind == AuditReport.Kind.MONTHLY else report.day.isoformat()
+
+
+def page_path(report: AuditReport) -> str:
+    """The address of the report's page, within this site."""
+    return reverse("reports:report", args=[report.pk])
 
 
 def month_name(first: dt.date) -> str:
