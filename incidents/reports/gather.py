@@ -68,7 +68,9 @@ class _Gathered:
         self.day, self.venue = self.run.of_day.day, self.run.of_day.venue
         begins, ends = bounds(self.venue, self.day, self.day)
         self.span = begins, ends
-        self.hours = max(1, -(-(ends - begins) // HOUR))
+        # Between times of one zone Python takes the clock's word for it: a day of 25 hours would have 24.
+        self.begins = begins.astimezone(dt.UTC)
+        self.hours = max(1, -(-(ends.astimezone(dt.UTC) - self.begins) // HOUR))
         self.parts = list(self.run.tables.select_related("table").order_by("table__code"))
         self.nights: dict[int, TableNight] = {
             part.table_id: part.read_night()
@@ -162,9 +164,10 @@ class _Gathered:
                 at = self._hour(tally.begins)
                 hands[at] += tally.hands
                 findings[at] += sum(tally.codes.values())
-        begins = self.span[0].astimezone(dt.UTC)
         return [
-            HourLine(begins=(begins + at * HOUR).astimezone(self.venue.zone), hands=hands[at], findings=findings[at])
+            HourLine(
+                begins=(self.begins + at * HOUR).astimezone(self.venue.zone), hands=hands[at], findings=findings[at]
+            )
             for at in range(self.hours)
         ]
 
@@ -179,7 +182,7 @@ class _Gathered:
 
     def _hour(self, at: dt.datetime) -> int:
         """Which hour of the day; what lies outside counts to the nearest."""
-        return min(max((at - self.span[0]) // HOUR, 0), self.hours - 1)
+        return min(max((at.astimezone(dt.UTC) - self.begins) // HOUR, 0), self.hours - 1)
 
     def _amenders(self) -> list[AmenderLine]:
         corrected: Counter[str] = Counter()

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import msgspec
 from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from dealing.gaming_days import bounds
@@ -28,7 +29,7 @@ from .figures import (
     TableLine,
 )
 from .gather import added_pays, compared_rates
-from .models import AuditReport, AuditRun
+from .models import AuditDay, AuditReport, AuditRun
 from .selectors import MONTHLY, NIGHTLY, days_of, first_of_next_month, latest
 
 logger = logging.getLogger(__name__)
@@ -63,14 +64,17 @@ def _over(venue: Venue, month: dt.date) -> bool:
 
 
 def _going_on(venue: Venue, month: dt.date, report: AuditReport) -> bool:
-    """Whether other days of the month are being audited: what they come to is added up with theirs."""
-    running = AuditRun.objects.filter(
-        status=AuditRun.Status.RUNNING,
-        of_day__venue=venue,
-        of_day__day__gte=month,
-        of_day__day__lt=first_of_next_month(month),
-    )
-    return running.exclude(of_day__day=report.day).exists()
+    """Whether other days of the month are being audited, or are to be: what they come to is added up with theirs.
+
+    A day whose audit was given up is not waited for.
+    """
+    days = AuditDay.objects.filter(venue=venue, day__gte=month, day__lt=first_of_next_month(month))
+    others = days.exclude(day=report.day)
+    runs = AuditRun.objects.filter(of_day=OuterRef("pk"))
+    running = Exists(runs.filter(status=AuditRun.Status.RUNNING))
+    given_up = Exists(runs.filter(status=AuditRun.Status.FAILED, retry_at=None))
+    due = Q(audited=None) | ~Q(changes=F("audited"))
+    return others.filter(running | due & ~given_up).exists()
 
 
 def make_month(venue: Venue, month: dt.date) -> AuditReport | None:
