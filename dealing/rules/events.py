@@ -647,10 +647,11 @@ _LONGEST_REMEMBERED: Final = 150
 
 #: Text of a place -> table, shoe, hand.
 _known_places: dict[str, tuple[str, int, int | None]] = {}
-#: (name, text of the event's own keys but for the text of its idempotency key) -> an event that has them; one for those
-#: beside all hands, and one for those of a hand.
-_known_of_shoe: dict[tuple[str, str], Event] = {}
-_known_of_hand: dict[tuple[str, str], Event] = {}
+#: (name, text of the event's own keys but for the text of its idempotency key) -> an event that has them, None where
+#: they are written in another form; one for those beside all hands, and one for those of a hand.
+_known_of_shoe: dict[tuple[str, str], Event | None] = {}
+_known_of_hand: dict[tuple[str, str], Event | None] = {}
+_UNKNOWN: Final[Any] = object()
 
 _set = msgspec.structs.force_setattr
 
@@ -667,43 +668,44 @@ def parse_canonical(payload: str) -> Event | None:
     """
     found = _CANONICAL(payload)
     if found is None:
-        return _parse_in_full(payload)
+        return None
     name, time, where, own = found.groups()
     place = _known_places.get(where)
     if place is None:
         place = _learn_place(where)
     known = _known_of_shoe if place[2] is None else _known_of_hand
     key = None
-    like = known.get((name, own))
-    if like is None:
+    like = known.get((name, own), _UNKNOWN)
+    if like is _UNKNOWN:
         if _KEY in own:  # in a good line no text can hold this: its own quotes would be escaped
             before, _, rest = own.partition(_KEY)
             key, quote, by = rest.partition('"')
             own = before + _KEY + by  # told apart: where the key stood belongs to what is known
-            if quote and _PLAIN_KEY(key):
-                like = known.get((name, own))
-            else:
-                return _parse_in_full(payload)
-        if like is None:
-            learned = _parse_in_full(payload)
-            if learned is not None and type(learned) is not Amended and len(own) <= _LONGEST_REMEMBERED:
+            if not quote or not _PLAIN_KEY(key):
+                return _parse_in_full(payload)[0]
+            like = known.get((name, own), _UNKNOWN)
+        if like is _UNKNOWN:
+            event, readable = _parse_in_full(payload)
+            if readable and name != Amended.name and len(own) <= _LONGEST_REMEMBERED:
                 if len(known) >= _REMEMBERED:
                     known.clear()
-                known[name, own] = learned
-            return learned
+                known[name, own] = event
+            return event
+    if like is None:
+        return None
     try:
         at = dt.datetime.fromisoformat(time)
     except ValueError:  # the 30th of February
         return None
-    event: Event = like.__copy__()  # type: ignore[attr-defined]  # msgspec's own; copy.copy() comes to the same
-    _set(event, "at", at)
+    copied: Event = like.__copy__()
+    _set(copied, "at", at)
     table, shoe, hand = place
-    _set(event, "table", table)
-    _set(event, "shoe", shoe)
-    _set(event, "hand", hand)
-    if event.key != key:
-        _set(event, "key", key)
-    return event
+    _set(copied, "table", table)
+    _set(copied, "shoe", shoe)
+    _set(copied, "hand", hand)
+    if copied.key != key:
+        _set(copied, "key", key)
+    return copied
 
 
 def _learn_place(where: str) -> tuple[str, int, int | None]:
@@ -715,9 +717,10 @@ def _learn_place(where: str) -> tuple[str, int, int | None]:
     return place
 
 
-def _parse_in_full(payload: str) -> Event | None:
+def _parse_in_full(payload: str) -> tuple[Event | None, bool]:
+    """The event of a line if it is canonical, and whether it could be read at all."""
     try:
         event = parse_line(payload)
     except EventError:
-        return None
-    return event if format_event(event) == payload else None
+        return None, False
+    return (event if format_event(event) == payload else None), True
