@@ -12,10 +12,15 @@ class IncidentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to the log: an event and the incident it opens are committed together."""
+        """Listen to the log: an event and the incident it opens are committed together. And add to the preferences."""
+        from dealing.people_views import PREFERENCES_PARTS
         from dealing.signals import entry_decided, event_recorded
 
         from . import services
+        from .reports import runs
+        from .reports.preferences import subscription_part
 
         event_recorded.connect(services.sync_incidents, dispatch_uid="incidents.sync")
+        event_recorded.connect(runs.note_late_entries, dispatch_uid="incidents.reports.late")
         entry_decided.connect(services.say_decided, dispatch_uid="incidents.decided")
+        PREFERENCES_PARTS.append(subscription_part)
