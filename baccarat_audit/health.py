@@ -1,6 +1,7 @@
-"""`/health/`: can this process serve? For load balancers and for `.ci/run`."""
+"""`/health/`: can this process serve? For load balancers and for `.ci/run`. `/health/night/`: is last night audited?"""
 
 import logging
+from collections import Counter
 
 import redis
 from django.conf import settings
@@ -54,3 +55,30 @@ def health(request: HttpRequest) -> JsonResponse:
         **{name: "ok" if ok else "unreachable" for name, ok in checks.items()},
     }
     return JsonResponse(body, status=200 if healthy else 503)
+
+
+@never_cache
+@require_safe
+def night(request: HttpRequest) -> JsonResponse:
+    """200 while last night's audit of every house is done, running or not yet late, else 503.
+
+    `houses` counts them by where their audit stands (`done`, `running`, `waiting`, `failed`, `late`, `missing`,
+    `nothing`: nothing recorded so far); `beat` is when the scheduler last ticked, null where it never has. No names of
+    houses, and no reasons: the page is open to everybody.
+    """
+    from dealing.models import Venue
+    from incidents.reports.selectors import beat_ticked, last_nights
+
+    try:
+        nights, ticked = last_nights(Venue.objects.all()), beat_ticked()
+    except DatabaseError as error:
+        logger.error("health: last night cannot be looked up: %s", error)
+        return JsonResponse({"status": "unavailable"}, status=503)
+    red = any(one.red for one in nights)
+    going_on = any(one.state in ("running", "waiting") for one in nights)
+    body = {
+        "status": "unavailable" if red else "running" if going_on else "ok",
+        "houses": dict(Counter(one.state for one in nights)),
+        "beat": ticked and ticked.isoformat(),
+    }
+    return JsonResponse(body, status=503 if red else 200)

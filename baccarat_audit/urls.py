@@ -7,7 +7,8 @@ from django.views.generic import RedirectView
 
 from dealing.people_views import LogIn, preferences, set_language
 
-from .health import health
+from .health import health, night
+from .metrics import metrics
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
@@ -16,6 +17,9 @@ urlpatterns = [
     path("tables/", include("dealing.console.urls")),
     path("dealers/", include("dealing.pit.people_urls")),
     path("incidents/", include("incidents.review.urls")),
+    path("sheets/", include("dealing.sheets.urls")),
+    path("api/", include("baccarat_audit.api_urls")),
+    path("reports/", include("incidents.reports.urls")),
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
@@ -23,6 +27,8 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("admin/", admin.site.urls),
     path("health/", health, name="health"),
+    path("health/night/", night, name="health_night"),
+    path("metrics", metrics, name="metrics"),
 ]
 
 handler400 = "baccarat_audit.errors.bad_request"

@@ -543,6 +543,7 @@ def navigation(context: Context) -> list[Section]:
     offered = [("console:tables", _("Tables"), "table"), ("incidents:queue", _("Incidents"), "incident")]
     if people.can_supervise(user) or people.AUDITOR in people.roles(user):
         offered.append(("dealers:list", _("Dealers"), "person"))
+        offered.append(("reports:list", _("Reports"), "report"))
     if getattr(user, "is_staff", False):
         offered.append(("admin:index", _("Master data"), "settings"))
     path = request.path if request else ""

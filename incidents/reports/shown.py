@@ -1,0 +1,488 @@
+"""A report as its page shows it: what wants attention with links, rates in words, rows with bars. Works nothing out.
+
+The words that the page shares with the files for the office are `telling`'s.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.dateformat import format as format_date
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from dealing import dates, wording
+from dealing.models import Hand
+from incidents.models import Incident
+
+from . import telling
+from .figures import Attention, DealerLine, Figures, MonthFigures, Rate, TableLine
+from .models import AuditReport
+
+#: Lines of a group that are seen without unfolding it.
+FIRST: Final = 5
+#: Rows of tables and dealers that are seen without unfolding the rest.
+ROWS: Final = 12
+#: The groups in the order in which somebody has to see to them.
+ORDER: Final = (
+    *("failed", "broken", "open", "departures", "undecided"),
+    *("payouts", "differences", "unreadable", "gaps", "no-log"),
+)
+#: Those that nobody can set right by deciding: something is wrong with the record itself.
+GRAVE: Final = frozenset({"failed", "broken", "differences", "unreadable"})
+#: Those whose text is the judge's or the log's own, in English.
+ENGLISH: Final = frozenset({"failed", "broken", "differences", "unreadable"})
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that wants attention. `href` empty: there is no page of it. `aside`: age, time or money; `since`: what
+    has become of it since the report was made.
+    """
+
+    where: str
+    text: str
+    aside: str = ""
+    href: str = ""
+    since: str = ""
+    told: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Things of one kind: `count` of them, the first ones named."""
+
+    key: str
+    title: str
+    hint: str
+    count: int
+    items: Sequence[Item]
+
+    @property
+    def first(self) -> Sequence[Item]:
+        """What is seen at once."""
+        return self.items[:FIRST]
+
+    @property
+    def rest(self) -> Sequence[Item]:
+        """What is folded away."""
+        return self.items[FIRST:]
+
+    @property
+    def unnamed(self) -> int:
+        """How many the report does not name."""
+        return self.count - len(self.items)
+
+    @property
+    def grave(self) -> bool:
+        """Whether the record itself is in doubt."""
+        return self.key in GRAVE
+
+    @property
+    def english(self) -> bool:
+        """Whether the texts are in English on every page."""
+        return self.key in ENGLISH
+
+
+def month_words(month: dt.date) -> str:
+    """`July 2026`, `กรกฎาคม 2569`."""
+    year = month.year + (dates.BUDDHIST_ERA if dates.buddhist() else 0)
+    return f"{format_date(month, 'F')} {year}"
+
+
+def age(seconds: int) -> str:
+    """How long, in the largest unit that fits: `20 minutes`, `5 hours`, `3 days`."""
+    minutes = seconds // 60
+    if minutes < 60:
+        return ngettext("%(n)d minute", "%(n)d minutes", minutes) % {"n": minutes}
+    if minutes < 48 * 60:
+        return ngettext("%(n)d hour", "%(n)d hours", minutes // 60) % {"n": minutes // 60}
+    return ngettext("%(n)d day", "%(n)d days", minutes // 1440) % {"n": minutes // 1440}
+
+
+# What wants attention.
+
+
+def hint(key: str) -> str:
+    """What to do about a group, in a sentence."""
+    said = {
+        "failed": _("The audit could not read these tables. Their hands are not in this report."),
+        "broken": _("Somebody or something changed stored entries. Keep a copy, and tell whoever runs the database."),
+        "open": _("A manager decides each of these."),
+        "departures": _("The rules asked for something else. Read whether the reason is good enough."),
+        "undecided": _("The judge finds these in the log, and no incident knows of them. Look at the hands."),
+        "payouts": _("Paid otherwise than owed, and not put right so far."),
+        "differences": _("What was recorded or decided live and what the log says now are not the same."),
+        "unreadable": _("These rows of the log could not be judged."),
+        "gaps": _("Numbers are left out: either nothing was dealt under them, or it was not recorded."),
+        "no-log": _("In use according to the master data, and nothing was ever recorded."),
+    }
+    return said.get(key, "")
+
+
+def groups_of(attention: Attention, zone: ZoneInfo) -> list[Group]:
+    """What wants attention, in the order in which somebody has to see to it. Two statements."""
+    told = {group.key: group for group in telling.attention_groups(attention, zone) if group.count}
+    links, since = _Links(attention), _since(attention)
+    out = []
+    for key in (*ORDER, *(key for key in told if key not in ORDER)):
+        if key not in told:
+            continue
+        group = told[key]
+        items = [
+            Item(line.where, line.text, line.aside, href, became, facts)
+            for line, href, became, facts in zip(
+                group.lines, links.of(key), _became(key, attention, since), _facts(key, attention, zone), strict=True
+            )
+        ]
+        if key == "open":
+            items = [
+                Item(
+                    item.where,
+                    item.text,
+                    _("waiting for %(age)s") % {"age": age(one.age)},
+                    item.href,
+                    item.since,
+                    () if one.of_this_day else (("", pgettext("incident", "from a day before")),),
+                )
+                for item, one in zip(items, attention.open_incidents, strict=True)
+            ]
+        out.append(Group(key, group.title, hint(key), group.count, items))
+    return out
+
+
+def _since(attention: Attention) -> dict[int, str]:
+    """What the listed incidents are now, where that is no longer open."""
+    listed = {one.incident for one in attention.open_incidents}
+    if not listed:
+        return {}
+    found = Incident.objects.filter(pk__in=listed).exclude(status=Incident.Status.OPEN).values_list("pk", "status")
+    return {pk: str(Incident.Status(status).label) for pk, status in found}
+
+
+def _became(key: str, attention: Attention, since: Mapping[int, str]) -> list[str]:
+    if key == "open":
+        return [since.get(one.incident, "") for one in attention.open_incidents]
+    return [""] * len(_lines(key, attention))
+
+
+def _facts(key: str, attention: Attention, zone: ZoneInfo) -> list[tuple[tuple[str, str], ...]]:
+    """A departure in its parts: what was decided, what the rules asked for, the reason, by whom."""
+    if key != "departures":
+        return [()] * len(_lines(key, attention))
+    return [
+        (
+            (_("Decided"), " + ".join(map(wording.action_name, one.actions))),
+            (_("The rules say"), " + ".join(map(wording.action_name, one.rulings)) + _cited(one.rules)),
+            (_("Reason"), one.reason),
+        )
+        for one in attention.departures
+    ]
+
+
+def _cited(rules: Sequence[str]) -> str:
+    return f" ({', '.join(rules)})" if rules else ""
+
+
+def _lines(key: str, attention: Attention) -> Sequence[object]:
+    lines: dict[str, Sequence[object]] = {
+        "failed": attention.failed,
+        "broken": attention.broken,
+        "open": attention.open_incidents,
+        "departures": attention.departures,
+        "undecided": attention.undecided,
+        "payouts": attention.payouts,
+        "differences": attention.differences,
+        "unreadable": attention.unreadable,
+        "gaps": attention.gaps,
+        "no-log": attention.no_log,
+    }
+    return lines[key]
+
+
+class _Links:
+    """Where each line leads; to a hand only where there is one."""
+
+    def __init__(self, attention: Attention) -> None:
+        self.attention = attention
+        notes = [*attention.differences, *attention.unreadable]
+        self.there = _hands_there((one.table, one.shoe, one.hand) for one in notes if one.shoe and one.hand)
+
+    def of(self, key: str) -> list[str]:
+        attention = self.attention
+        if key == "open":
+            return [reverse("incidents:incident", args=[one.incident]) for one in attention.open_incidents]
+        if key == "departures":
+            return [reverse("incidents:incident", args=[one.incident]) for one in attention.departures]
+        if key == "undecided":
+            return [_place(one.table, one.shoe, one.hand) for one in attention.undecided]
+        if key == "payouts":
+            return [_place(one.table, one.shoe, one.hand) for one in attention.payouts]
+        if key == "gaps":
+            return [_place(one.table, one.gap.shoe) for one in attention.gaps]
+        if key == "no-log":
+            return [_place(code) for code in attention.no_log]
+        if key == "broken":
+            return [_place(one.table) for one in attention.broken]
+        notes = {
+            "failed": attention.failed,
+            "differences": attention.differences,
+            "unreadable": attention.unreadable,
+        }[key]
+        return [
+            _place(one.table, one.shoe, one.hand)
+            if one.shoe and one.hand and (one.table, one.shoe, one.hand) in self.there
+            else _place(one.table)
+            for one in notes
+        ]
+
+
+def _place(table: str, shoe: int | None = None, hand: int | None = None) -> str:
+    if not shoe:
+        return reverse("console:table", args=[table])
+    if not hand:
+        return reverse("console:shoe", args=[table, shoe])
+    return reverse("console:hand", args=[table, shoe, hand])
+
+
+def _hands_there(places: Iterable[tuple[str, int | None, int | None]]) -> set[tuple[str, int, int]]:
+    wanted = Q()
+    for table, shoe, hand in set(places):
+        wanted |= Q(shoe__table__code=table, shoe__number=shoe, number=hand)
+    if not wanted:
+        return set()
+    return set(Hand.objects.filter(wanted).order_by().values_list("shoe__table__code", "shoe__number", "number"))
+
+
+# Figures.
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with a bar: `share` of the longest, 0 to 100."""
+
+    name: str
+    aside: str
+    href: str
+    hands: int
+    findings: int
+    rate: float | None
+    share: float
+    marks: tuple[tuple[str, str], ...] = ()
+    codes: str = ""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Rows of which the first are seen, and the rest unfolded."""
+
+    rows: Sequence[Row]
+    first: Sequence[Row] = field(init=False)
+    rest: Sequence[Row] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # One row alone is not worth folding away.
+        seen = ROWS if len(self.rows) > ROWS + 1 else len(self.rows)
+        object.__setattr__(self, "first", self.rows[:seen])
+        object.__setattr__(self, "rest", self.rows[seen:])
+
+
+def _rate(findings: int, hands: int) -> float | None:
+    return findings * 1000 / hands if hands else None
+
+
+def _share(value: float | None, most: float) -> float:
+    return round(100 * (value or 0) / most, 1) if most else 0.0
+
+
+def table_rows(tables: Sequence[TableLine]) -> Folded:
+    """Each table, the one with most findings first."""
+    in_order = sorted(tables, key=lambda line: (line.chain_whole, -line.findings, line.code))
+    most = max((line.findings for line in tables), default=0)
+    out = []
+    for line in in_order:
+        marks = []
+        if not line.chain_whole:
+            marks.append(("danger", _("chain broken")))
+        if line.unreadable:
+            marks.append(
+                (
+                    "danger",
+                    ngettext("%(n)d unreadable row", "%(n)d unreadable rows", line.unreadable) % {"n": line.unreadable},
+                )
+            )
+        if not line.active:
+            marks.append(("", _("not in use")))
+        out.append(
+            Row(
+                line.code,
+                line.name,
+                reverse("console:table", args=[line.code]),
+                line.hands,
+                line.findings,
+                _rate(line.findings, line.hands),
+                _share(line.findings, most),
+                tuple(marks),
+                codes_text(line.codes),
+            )
+        )
+    return Folded(out)
+
+
+def dealer_rows(dealers: Sequence[DealerLine], query: str) -> Folded:
+    """Each dealer, as the report has them; `query`: the days, for the links."""
+    most = max((line.findings for line in dealers), default=0)
+    return Folded(
+        [
+            Row(
+                line.dealer or _("No dealer recorded"),
+                line.name,
+                (reverse("dealers:dealer", args=[line.dealer]) if line.dealer else reverse("dealers:nobody")) + query,
+                line.hands,
+                line.findings,
+                _rate(line.findings, line.hands),
+                _share(line.findings, most),
+                (),
+                codes_text(line.codes),
+            )
+            for line in dealers
+        ]
+    )
+
+
+def codes_text(codes: Mapping[str, int]) -> str:
+    """The three most frequent findings in words."""
+    first = sorted(codes.items(), key=lambda item: (-item[1], item[0]))[:3]
+    return ", ".join(f"{wording.finding_title(code)} {telling.number(count)}" for code, count in first)
+
+
+def code_rows(codes: Mapping[str, int], hands: int) -> list[Row]:
+    """Each kind of finding, the most frequent first."""
+    most = max(codes.values(), default=0)
+    in_order = sorted(codes.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        Row(wording.finding_title(code), "", "", hands, count, _rate(count, hands), _share(count, most))
+        for code, count in in_order
+    ]
+
+
+def hour_rows(figures: Figures) -> list[Row]:
+    """Each hour of the day in the house's time."""
+    zone = ZoneInfo(figures.time_zone)
+    most = max((line.findings for line in figures.hours), default=0)
+    return [
+        Row(
+            f"{line.begins.astimezone(zone):%H:%M}",
+            "",
+            "",
+            line.hands,
+            line.findings,
+            _rate(line.findings, line.hands),
+            _share(line.findings, most),
+        )
+        for line in figures.hours
+    ]
+
+
+@dataclass(frozen=True)
+class SheetShown:
+    """A table of figures, each cell with whether it stands to the right."""
+
+    key: str
+    title: str
+    head: Sequence[tuple[str, bool]]
+    rows: Sequence[Sequence[tuple[str, bool]]]
+    note: str
+
+
+def sheet_of(sheet: telling.Sheet) -> SheetShown:
+    """The sheet for the page; without a head where that says nothing."""
+    head = list(zip(sheet.head, sheet.numbers, strict=True)) if any(sheet.head) else []
+    rows = [list(zip(row, sheet.numbers, strict=True)) for row in sheet.rows]
+    return SheetShown(sheet.key, sheet.title, head, rows, sheet.note)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A rate that is not as usual, in words."""
+
+    subject: str
+    more: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the rates say. `compared`: lines that could be compared; none: there are no days before to compare with."""
+
+    house: str
+    changes: Sequence[Change]
+    compared: int
+
+
+def rates_of(figures: Figures | MonthFigures) -> Rates:
+    """The rates in words."""
+    names = {line.dealer: line.name for line in figures.dealers}
+    whole = next((one for one in figures.rates if one.of == "all"), None)
+    house = "" if whole is None or whole.low is None else change_words(whole)
+    changes = [
+        Change(telling.rate_subject(one, names), one.change == "more", _usual(one))
+        for one in figures.rates
+        if one.change
+    ]
+    return Rates(house, changes, sum(one.low is not None for one in figures.rates))
+
+
+def change_words(one: Rate) -> str:
+    """`more than usual`, `fewer than usual`, `as usual`."""
+    if one.change == "more":
+        return pgettext("rate", "more than usual")
+    if one.change == "fewer":
+        return pgettext("rate", "fewer than usual")
+    return pgettext("rate", "as usual")
+
+
+def _usual(one: Rate) -> str:
+    values = {
+        "now": telling.number(one.rate or 0, 1),
+        "before": telling.number(one.before_rate or 0, 1),
+        "low": telling.number(one.low or 0, 1),
+        "high": telling.number(one.high or 0, 1),
+    }
+    if one.high is None:
+        return _("%(now)s for 1,000 hands; it did not come before (at least %(low)s times as often)") % values
+    return _("%(now)s for 1,000 hands, before %(before)s (%(low)s to %(high)s times as often)") % values
+
+
+@dataclass(frozen=True)
+class Revision:
+    """Another revision of the report, and what this one has more or less than the one before."""
+
+    report: AuditReport
+    changed: Sequence[str]
+
+
+def revisions_of(reports: Sequence[AuditReport]) -> list[Revision]:
+    """All revisions, the newest first; each with what it says otherwise than the one before it."""
+    in_order = sorted(reports, key=lambda one: one.revision)
+    out = []
+    for at, one in enumerate(in_order):
+        out.append(Revision(one, _changed(in_order[at - 1], one) if at else []))
+    return out[::-1]
+
+
+def _changed(before: AuditReport, now: AuditReport) -> list[str]:
+    parts = []
+    for name, words in (("hands", _("hands")), ("findings", _("findings")), ("attention", _("wants attention"))):
+        more = getattr(now, name) - getattr(before, name)
+        if more:
+            parts.append(f"{words} {'+' if more > 0 else ''}{telling.number(more)}")
+    if before.chain_whole != now.chain_whole:
+        parts.append(_("the chain is whole again") if now.chain_whole else _("the chain is broken"))
+    return parts or [_("details only")]
