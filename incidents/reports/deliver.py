@@ -139,14 +139,16 @@ def send_waiting(limit: int = 200) -> Sent:
         delivery = claim()
         if delivery is None:
             break
-        if connection is None:
-            connection = get_connection(fail_silently=False)
         try:
+            if connection is None:
+                connection = get_connection(fail_silently=False)
+                connection.open()  # and kept open for all that follow
             done = _deliver(delivery, connection)
         except Exception as error:  # noqa: BLE001 - whatever a mail server or a template does, the others are to go out
             logger.warning("mail of %s not sent, attempt %d: %s", delivery, delivery.attempts, error)
             done = _put_off(delivery, error)
-            _close(connection)
+            if connection is not None:
+                _close(connection)
             connection = None
         outcome.sent += done == STATUS.SENT
         outcome.later += done == STATUS.WAITING
@@ -163,24 +165,28 @@ def _close(connection: Any) -> None:
         logger.info("the mail server did not say goodbye", exc_info=True)
 
 
-def due(now: dt.datetime) -> QuerySet[ReportDelivery]:
-    """The mails that are to go out now, the longest waiting first."""
-    filed = ReportFile.objects.filter(report=OuterRef("report"), kind=ReportFile.Kind.PDF)
+def _free(now: dt.datetime) -> QuerySet[ReportDelivery]:
+    """What waits, is due, and is nobody's to send. Of the row's own columns alone: see `claim`."""
     return ReportDelivery.objects.filter(
         Q(retry_at__isnull=True) | Q(retry_at__lte=now),
         Q(lease_until__isnull=True) | Q(lease_until__lte=now),
-        Q(Exists(filed)) | Q(report__made_at__lte=now - HOLD),
         status=STATUS.WAITING,
-    ).order_by("retry_at", "pk")
+    )
+
+
+def due(now: dt.datetime) -> QuerySet[ReportDelivery]:
+    """The mails that are to go out now, the longest waiting first."""
+    filed = ReportFile.objects.filter(report=OuterRef("report"), kind=ReportFile.Kind.PDF)
+    return _free(now).filter(Q(Exists(filed)) | Q(report__made_at__lte=now - HOLD)).order_by("retry_at", "pk")
 
 
 def claim() -> ReportDelivery | None:
     """Take one mail to send; None where none is due. Nobody else gets it before the lease is over."""
     now = timezone.now()
-    waiting = due(now)
-    for pk in list(waiting.values_list("pk", flat=True)[:50]):
-        # Asked again in the statement that takes it: of two at once, one finds the lease taken.
-        if not waiting.order_by().filter(pk=pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1):
+    for pk in list(due(now).values_list("pk", flat=True)[:50]):
+        # Asked again in the statement that takes it. It names no other table: the database then looks at the row once
+        # more when it had to wait for it, and of two at once one finds the lease taken.
+        if not _free(now).filter(pk=pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1):
             continue
         delivery = ReportDelivery.objects.select_related("report__venue", "member__user", "member__venue").get(pk=pk)
         if delivery.attempts <= ATTEMPTS:
