@@ -169,10 +169,11 @@ def _reports() -> Iterator[Metric]:
     for night in last_nights(venues, timezone.now()):
         missing.add_metric([night.venue.code], int(night.red))
     for venue_row in venues:
-        newest = latest(nightly.filter(venue=venue_row)).order_by("-day")
-        row = newest.values_list("hands", "attention", "flags", "chain_whole", "figures__codes").first()
-        if row is None:
+        newest = latest(nightly.filter(venue=venue_row)).order_by("-day").values_list("pk", flat=True).first()
+        if newest is None:
             continue
+        # By its key, so that no database takes the figures of a year apart to give one day's.
+        row = nightly.values_list("hands", "attention", "flags", "chain_whole", "figures__codes").get(pk=newest)
         for metric, value in zip(last.values(), row[:4], strict=True):
             metric.add_metric([venue_row.code], int(value))
         for kind, count in sorted((row[4] or {}).items()):
