@@ -34,6 +34,7 @@ from .figures import (
     TableLine,
     TableNote,
 )
+from .game_wording import flag_words
 from .models import AuditReport
 
 DASH: Final = "–"
@@ -484,13 +485,7 @@ def flag_group(flags: Sequence[Flag]) -> Group:
         "flags",
         _("Is the game itself right?"),
         len(flags),
-        [
-            Line(
-                place(one.table, one.shoe) if one.table else one.dealer or _("the house"),
-                f"{one.test}: {number(one.observed, 1)} / {number(one.expected, 1)}",
-            )
-            for one in flags
-        ],
+        [Line(said.where, f"{said.said} {said.chance}") for said in map(flag_words, flags)],
     )
 
 
