@@ -8,13 +8,14 @@ lines name are moved along.
 
 from __future__ import annotations
 
+import datetime as dt
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 import msgspec
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from dealing import rows
@@ -254,13 +255,15 @@ class _Adding:
         self.out = waiting.out
         self.out_lines: set[int] = set()
         shoes = {cast(int, line.shoe) for line in waiting.lines}
-        self.newest = Shoe.objects.filter(table=table).order_by("-number").first()
+        self.newest = rows.select_one(Shoe, "WHERE table_id = %s ORDER BY number DESC LIMIT 1", [table.pk])
         self.stored: dict[int, list[tuple[int, str, int | None]]] = {}
         if table.last_seq:
             events = TableEvent.objects.filter(table=table, shoe_number__in=shoes).order_by("seq")
             for shoe, seq, payload, hand in events.values_list("shoe_number", "seq", "payload", "hand_number"):
                 self.stored.setdefault(shoe, []).append((seq, payload, hand))
-        keys = [line.event.key for line in waiting.lines if line.event is not None and line.event.key is not None]
+        keys = []
+        if table.last_seq:
+            keys = [line.event.key for line in waiting.lines if line.event is not None and line.event.key is not None]
         self.keys: dict[str, tuple[int, str]] = {}
         for start in range(0, len(keys), 500):
             found = TableEvent.objects.filter(table=table, key__in=keys[start : start + 500])
@@ -314,22 +317,25 @@ class _Adding:
             for hand in {hand for _, _, hand in events}:
                 behind[shoe, hand] = iter([(seq, payload) for seq, payload, h in events if h == hand])
         seq, last_at, now = self.table.last_seq, self.table.last_at, timezone.now()
+        out, out_lines, groups, stored_keys = self.out, self.out_lines, attempt.groups, self.keys
         for line in self.waiting.lines:
             event = cast(Event, line.event)
             group = (event.shoe, event.hand)
-            if group in self.out or line.number in self.out_lines:
+            if group in out or line.number in out_lines:
                 continue
-            if isinstance(event, Amended):
+            payload = line.text
+            if type(event) is Amended:
                 target = here.get(event.seq) or self.waiting.positions.get(event.seq)
                 if target is None:
                     raise _Blame(line, group, EventRefused("seq", "no-entry", seq=event.seq))
                 if target != event.seq:
-                    event = msgspec.structs.replace(event, seq=target)
-            payload = format_event(event)
-            attempt.groups.add(group)
-            known = next(behind.get(group, iter(())), None)
-            if known is None and event.key is not None and event.key in self.keys:
-                known = self.keys[event.key]
+                    event, payload = msgspec.structs.replace(event, seq=target), None
+            if payload is None:
+                payload = format_event(event)
+            groups.add(group)
+            known = next(behind[group], None) if group in behind else None
+            if known is None and event.key is not None and event.key in stored_keys:
+                known = stored_keys[event.key]
                 if known[1] != payload:
                     error = ImportRefused("key", "key-stored", value=f"'{event.key}'", seq=known[0])
                     raise _Blame(line, group, error)
@@ -340,14 +346,16 @@ class _Adding:
                 here[line.position] = known[0]
                 attempt.known.append((line.position, known[0]))
                 continue
-            if last_at is not None and event.at < last_at:
-                shown = format_time(last_at.astimezone(event.at.tzinfo))
+            at = event.at
+            if last_at is not None and at < last_at:
+                shown = format_time(last_at.astimezone(at.tzinfo))
                 raise _Blame(line, group, ImportRefused("at", "at-earlier", last=shown))
-            try:
-                check_not_ahead(event.at, now)
-            except LogError as error:
-                raise _Blame(line, group, error) from error
-            seq, last_at = seq + 1, event.at
+            if at > now:
+                try:
+                    check_not_ahead(at, now)
+                except LogError as error:
+                    raise _Blame(line, group, error) from error
+            seq, last_at = seq + 1, at
             here[line.position] = seq
             attempt.known.append((line.position, seq))
             attempt.new.append((seq, event, payload, line))
@@ -410,49 +418,82 @@ class _Adding:
         return _Blame(line, (event.shoe, event.hand), error)
 
     def _write(self, attempt: _Attempt, folded: dict[int, Refolded]) -> None:
-        table, now = self.table, timezone.now()
-        recorded_at, previous = rows.prepared_time(now), table.head_hash
-        values = []
-        for seq, event, payload, _ in attempt.new:
-            hashed = row_hash(previous, seq, payload, self.actor, now)
-            values.append(
-                (
-                    table.pk,
-                    seq,
-                    event.shoe,
-                    event.hand,
-                    event.name,
-                    rows.prepared_time(event.at),
-                    event.key,
-                    event.by or "",
-                    payload,
-                    previous,
-                    hashed,
-                    recorded_at,
-                    self.actor,
-                )
-            )
-            previous = hashed
-        rows.insert_values(TableEvent, _COLUMNS, values)
+        table = self.table
+        if connection.vendor == "postgresql":
+            rows.copy_lines(TableEvent, _COLUMNS, self._copied(attempt))
+        else:
+            rows.insert_values(TableEvent, _COLUMNS, list(self._values(attempt)))
         seq, event, _, _ = attempt.new[-1]
-        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
-        table.save(update_fields=["last_seq", "last_hash", "last_at"])
+        rows.save_all([(table, ("last_seq", "last_hash", "last_at"))])
         saved = [save_shoe(table, shoe, fold) for shoe, fold in sorted(folded.items())]
         own = next((s.shoe for s in saved if s.shoe is not None and s.shoe.number == event.shoe), None)
         hands = [hand for s in saved for hand in s.hands]
         event_recorded.send(
             sender=TableEvent,
             table=table,
-            row=TableEvent.objects.get(table=table, seq=seq),
+            row=rows.select_one(TableEvent, "WHERE table_id = %s AND seq = %s", [table.pk, seq]),
             event=event,
             shoe=own,
             hand=next((h for h in hands if (h.shoe.number, h.number) == (event.shoe, event.hand)), None),
             hands=hands,
             shoes=[s.shoe for s in saved if s.shoe is not None and s.shoe_changed and s.shoe.pk],
             gone=[(shoe, number) for shoe, s in zip(sorted(folded), saved, strict=True) for number in s.gone],
+            clean=all(s.new for s in saved),
         )
         self.report.events += len(attempt.new)
 
+    def _chained(self, attempt: _Attempt, now: dt.datetime) -> Iterator[tuple[int, Event, str, str, str]]:
+        """The new lines in the table's chain: position, event, line, hash of the row before and its own. The table's
+        head goes along.
+        """
+        table, actor = self.table, self.actor
+        previous = table.head_hash
+        for seq, event, payload, _ in attempt.new:
+            hashed = row_hash(previous, seq, payload, actor, now)
+            yield seq, event, payload, previous, hashed
+            previous = hashed
+        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
+
+    def _values(self, attempt: _Attempt) -> Iterator[tuple[Any, ...]]:
+        """The new rows, as `_COLUMNS` says."""
+        now = timezone.now()
+        table, actor, recorded_at = self.table.pk, self.actor, rows.prepared_time(now)
+        for seq, event, payload, previous, hashed in self._chained(attempt, now):
+            yield (
+                table,
+                seq,
+                event.shoe,
+                event.hand,
+                event.name,
+                rows.prepared_time(event.at),
+                event.key,
+                event.by or "",
+                payload,
+                previous,
+                hashed,
+                recorded_at,
+                actor,
+            )
+
+    def _copied(self, attempt: _Attempt) -> Iterator[str]:
+        """The new rows as lines for `rows.copy_lines`."""
+        now, text = timezone.now(), rows.copy_text
+        table, actor, recorded_at = self.table.pk, text(self.actor), now.isoformat()
+        for seq, event, payload, previous, hashed in self._chained(attempt, now):
+            name, hand = event.name, event.hand
+            at = payload[_BEFORE_TIME + len(name) :][:_TIME]  # a canonical line: the time is where it always is
+            yield (
+                f"{table}\t{seq}\t{event.shoe}\t{NULL if hand is None else hand}\t{name}\t{at}\t"
+                f"{NULL if event.key is None else text(event.key)}\t{text(event.by) if event.by else ''}\t"
+                f"{text(payload) if BACKSLASH in payload else payload}\t{previous}\t{hashed}\t{recorded_at}\t{actor}\n"
+            )
+
+
+#: Where the time stands in a canonical line, after the name, and how long it is.
+_BEFORE_TIME: Final = len('{"event": "", "at": "')
+_TIME: Final = len("2026-11-28T20:00:01.250+07:00")
+NULL: Final = rows.copy_text(None)
+BACKSLASH: Final = "\\"
 
 _COLUMNS: Final = (
     "table_id",

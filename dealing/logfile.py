@@ -20,7 +20,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from dealing.rules.events import EVENTS, Amended, Event, EventError, format_time, parse_line
+from dealing.rules.events import EVENTS, Amended, Event, EventError, format_time, parse_canonical, parse_line
 from dealing.rules.judge import LATE, EventRefused, HandFold, ShoeFold, TableFold, check_amendment
 from dealing.rules.rulesets import Ruleset
 
@@ -45,7 +45,7 @@ class Line(NamedTuple):
     """One line of a file that is an event, or should be.
 
     ``position`` is its position at ``table``; ``shoe`` and ``hand`` are what it says of itself, readable or not. Just
-    one of ``event`` and ``error`` is there.
+    one of ``event`` and ``error`` is there. ``text`` is the event's canonical line, where the line is known to be that.
     """
 
     number: int
@@ -55,6 +55,7 @@ class Line(NamedTuple):
     hand: int | None
     event: Event | None
     error: EventError | None
+    text: str | None = None
 
 
 class BadLine(NamedTuple):
@@ -180,7 +181,8 @@ class LineFolder:
             if fold is None:
                 tables[line.table] = fold = TableFold(line.table, ruleset=self._ruleset)
             left = self._take(fold, line, applied)
-            yield from self._finish(line.table, left)
+            if left:
+                yield from self._finish(line.table, left)
         for table, fold in tables.items():
             rest: list[HandFold | ShoeFold] = [] if fold.hand is None else [fold.hand]
             if fold.shoe is not None and fold.shoe.closed is None:
@@ -272,7 +274,7 @@ class LogFile:
             shutil.copyfileobj(stream, self._spool, 1 << 20)
         self._start = 0 if self._spool is not None else stream.tell()
         self._folder = LineFolder(ruleset)
-        self._repeated: set[int] = set()
+        self._repeated: dict[int, str] = {}  # number of a line that was there before -> its table
         self._keys_reused: dict[int, LineError] = {}
         self._indexed = False
         #: Lines that were not accepted, as they come up; taken from here by whoever reports them.
@@ -315,18 +317,23 @@ class LogFile:
         positions: dict[str, int] = {}
         last_at: dict[str, dt.datetime] = {}
         table: str | None = None
+        repeated, spoiled = self._repeated, self._keys_reused
         for number, _, raw in self._raw():
-            if number in self._repeated:
+            if number in repeated:
+                table = repeated[number]
                 continue
-            event, error = self._parse(number, raw)
+            event, error, text = (None, None, None) if number in spoiled else _canonical(raw)
+            if event is None:
+                event, error = self._parse(number, raw)
             shoe: int | None
             if event is not None:
                 table, shoe, hand = event.table, event.shoe, event.hand
+                at = event.at
                 last = last_at.get(table)
-                if last is None or event.at >= last:
-                    last_at[table] = event.at
+                if last is None or at >= last:
+                    last_at[table] = at
                 else:
-                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(event.at.tzinfo)))
+                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(at.tzinfo)))
                     event = None
             else:
                 head = read_head(raw)
@@ -334,7 +341,7 @@ class LogFile:
             position = 0
             if table is not None:
                 positions[table] = position = positions.get(table, 0) + 1
-            yield Line(number, table, position, shoe, hand, event, error)
+            yield Line(number, table, position, shoe, hand, event, error, text)
 
     def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
         """The event of a line, or what is wrong with the line by itself."""
@@ -366,7 +373,7 @@ class LogFile:
                 first = keys.first(table, head.key, number, offset)
                 if first is not None:
                     if self._same_as(raw, first[1]):
-                        self._repeated.add(number)
+                        self._repeated[number] = table
                         continue
                     self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
             positions[table] = position = positions.get(table, 0) + 1
@@ -393,9 +400,25 @@ class LogFile:
         return self._folder.folds(self.lines())
 
 
+def _canonical(raw: bytes) -> tuple[Event | None, None, str | None]:
+    """The event and the text of a line that ends as a canonical one does, and is one; else none."""
+    if raw[-2:] != b"}\n" or len(raw) > LINE_LIMIT:
+        return _NOT_CANONICAL
+    try:
+        text = raw[:-1].decode()
+    except UnicodeDecodeError:
+        return _NOT_CANONICAL
+    event = parse_canonical(text)
+    return _NOT_CANONICAL if event is None else (event, None, text)
+
+
+_NOT_CANONICAL: Final = (None, None, None)
+_is_table = re.compile(r"[A-Z0-9-]{1,16}").fullmatch
+
+
 def _table_of(head: Head, before: str | None) -> str | None:
     """The table a line belongs to: the one it names, else that of the line before it."""
     named = head.table
-    if named is not None and re.fullmatch(r"[A-Z0-9-]{1,16}", named):
+    if named is not None and _is_table(named):
         return named
     return before
