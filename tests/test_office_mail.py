@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
@@ -658,3 +659,43 @@ def test_subscriptions_and_mails_in_the_admin(
     page = client.get("/admin/incidents/reportdelivery/").content.decode()
     assert "malee@house.example" in page
     assert str(report) in page
+
+
+def test_the_command_sends_what_waits(
+    venue: Venue, subscribe: Subscribe, moody: type[Moody], capsys: pytest.CaptureFixture[str]
+) -> None:
+    subscribe("malee")
+    report = report_of(venue)
+    moody.mood = ConnectionRefusedError(111, "Connection refused")
+    with pytest.raises(CommandError, match="not all mails"):
+        call_command("send_reports")
+    ahead(report)
+    moody.mood = None
+    call_command("send_reports")
+    assert "1 mails sent, 0 to be tried again, 0 given up" in capsys.readouterr().out
+
+
+def test_the_page_says_why_a_mail_has_not_gone_out(
+    venue: Venue, subscribe: Subscribe, people: People, client: Client
+) -> None:
+    member = subscribe("malee")
+    report = report_of(venue)
+    member.user.groups.clear()
+    deliver.send_waiting()
+    client.force_login(people("manager"))
+    page = client.get(f"/reports/{report.pk}/").content.decode()
+    assert "this person may not read the reports of this house any more" in page
+    assert f"/reports/{report.pk}/mails/{report.deliveries.get().pk}/again/" in page
+    client.force_login(people("auditor"))
+    assert "/again/" not in client.get(f"/reports/{report.pk}/").content.decode()
+
+
+def test_the_task_tries_files_again_too(venue: Venue, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch) -> None:
+    from incidents.reports import tasks
+
+    subscribe("malee")
+    report = report_of(venue)
+    report.files.update(error="ENOSPC", stored="", made_at=timezone.now() - 2 * files.AGAIN)
+    tasks.send_reports()
+    assert report.files.get().error == ""
+    assert len(mail.outbox) == 1

@@ -310,3 +310,10 @@ class ReportDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.report} {self.address}"
+
+    @property
+    def reason(self) -> str:
+        """Why it has not gone out, in the language of the page; the mail server's own words as they came."""
+        from .deliver import reason_of
+
+        return reason_of(self)

@@ -54,7 +54,8 @@ def dress_report(pk: int) -> None:
 
 @shared_task
 def send_reports() -> None:
-    """Send the mails that wait."""
-    from . import deliver
+    """Send the mails that wait, and try again to keep files that could not be kept."""
+    from . import deliver, files
 
+    files.make_again()
     deliver.send_waiting()
