@@ -33,7 +33,5 @@ urlpatterns = [
     path("<int:pk>/", views.report, name="report"),
     path("<int:pk>/report.<str:ending>", files_views.file, name="file"),
     path("<int:pk>/mails/<int:delivery>/again/", files_views.send_again, name="send_again"),
-    path("<int:pk>/report.<str:ending>", files_views.file, name="file"),
-    path("<int:pk>/mails/<int:delivery>/", files_views.send_again, name="send_again"),
     path("<report_day:day>/", views.of_day, name="day"),
 ]
