@@ -115,8 +115,9 @@ def small_print(game: Game) -> str:
     if not game.tests:
         return ""
     said = _(
-        "%(tests)s tests of %(shoes)s shoes were made together (%(method)s): of 100 fair nights, no more than %(share)s "
-        "would show any flag. The bands hold 95 of 100 fair nights each, so that one in twenty lies outside by chance."
+        "%(tests)s tests of %(shoes)s shoes were made together (%(method)s): of 100 fair nights, no more than "
+        "%(share)s would show any flag. The bands hold 95 of 100 fair nights each, so that one in twenty lies outside "
+        "by chance."
     ) % {
         "tests": _number(game.tests),
         "shoes": _number(game.shoes),

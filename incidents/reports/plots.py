@@ -13,9 +13,10 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
@@ -406,9 +407,29 @@ def tidy(drawn: str, name: str, title: str, told: str) -> str:
     )
     ET.SubElement(root, f"{{{_SVG}}}title", {"id": f"plot-{name}-title"}).text = title
     ET.SubElement(root, f"{{{_SVG}}}desc", {"id": f"plot-{name}-desc"}).text = told
-    for child in source:
-        root.extend(_tidied(child, name, used))
+    root.extend(_grouped(kept for child in source for kept in _tidied(child, name, used)))
     return ET.tostring(root, encoding="unicode")
+
+
+def _grouped(nodes: Iterable[ET.Element]) -> Iterator[ET.Element]:
+    """Texts that follow each other and look alike share a group that says how: a heat map has hundreds."""
+    for looks, run in groupby(nodes, key=_looks):
+        of = list(run)
+        if looks is None or len(of) < 3:
+            yield from of
+            continue
+        group = ET.Element(f"{{{_SVG}}}g", dict(looks))
+        for node in of:
+            for key, _value in looks:
+                del node.attrib[key]
+        group.extend(of)
+        yield group
+
+
+def _looks(node: ET.Element) -> tuple[tuple[str, str], ...] | None:
+    if node.tag != f"{{{_SVG}}}text":
+        return None
+    return tuple(pair for pair in node.attrib.items() if pair[0] not in ("x", "y", "transform"))
 
 
 def _tidied(node: ET.Element, name: str, used: set[str]) -> list[ET.Element]:
