@@ -398,11 +398,11 @@ class _Reader:
         other = so_far.seen.get(place)
         if other is not None:
             details = {"hand": told.hand, "shoe": told.shoe, "other": other}
-            told.faults.append(Fault("hand-twice", "hand", details))
+            told.faults.append(Fault("hand-twice", "", details))
             return
         so_far.seen[place] = row.number
         if place < so_far.furthest:
-            told.faults.append(Fault("out-of-order", "hand", {"other": so_far.furthest_row}))
+            told.faults.append(Fault("out-of-order", "", {"other": so_far.furthest_row}))
         else:
             so_far.furthest, so_far.furthest_row = place, row.number
 
@@ -560,7 +560,7 @@ def events(plan: Plan) -> Iterator[Made]:
                 if at is None or told.at >= at:
                     at, at_row = told.at, told.row
                 elif not any(fault.code in ("time-back", "out-of-order") for fault in told.faults):
-                    told.faults.append(Fault("time-back", "time", {"other": at_row}))
+                    told.faults.append(Fault("time-back", "", {"other": at_row}))
                 if told is hands[0]:
                     opened = ShoeOpened(
                         at=at, table=table, shoe=shoe, by=opening.by, ruleset=opening.ruleset, decks=opening.decks

@@ -257,9 +257,12 @@ def field_of(head: str) -> str | None:
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(key)), None) if key else None
 
 
-def guess(book: Book) -> Mapping:
-    """The mapping that the heads and the cells suggest. The order of dealing is left open."""
-    head_row = _guess_head_row(book)
+def guess(book: Book, head_row: int | None = None) -> Mapping:
+    """The mapping that the heads and the cells suggest; `head_row`: where the heads stand, if somebody said so. The
+    order of dealing is left open.
+    """
+    if head_row is None:
+        head_row = _guess_head_row(book)
     columns: dict[str, int] = {}
     for at, head in enumerate(heads_of(book, head_row)):
         name = field_of(head)

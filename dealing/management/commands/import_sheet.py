@@ -241,9 +241,7 @@ def _against(row: RowAudit) -> str:
 
 
 def _mapping(book: Book, options: dict[str, Any]) -> Mapping:
-    found = guess(book)
-    if options["head_row"] is not None:
-        found = from_dict(book, {"head_row": options["head_row"]}, found)
+    found = guess(book, options["head_row"])
     if options["mapping"]:
         try:
             told = json.loads(Path(options["mapping"]).read_text(encoding="utf-8-sig"))
