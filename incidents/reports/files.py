@@ -17,7 +17,6 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -33,7 +32,9 @@ from dealing.models import StaffMember
 from incidents.paper import make_pdf, plain
 
 from . import tabular, telling
+from .game_wording import game_words
 from .models import AuditReport, ReportFile, ReportPlot
+from .plots import svg_for_print
 
 logger = logging.getLogger(__name__)
 
@@ -124,12 +125,34 @@ def pdf_data(report: AuditReport) -> dict[str, Any]:
         "groups": [_group(group.first(LINES)) for group in told.groups],
         "flags": _group(told.flags),
         "flags_none": str(_("No test says that anything is not chance.")),
+        **_game(report),
         "plots": _plots(report),
         "sheets": [_sheet(sheet) for sheet in told.sheets if sheet.rows],
         "heads": _sheet(told.heads),
         "page": pgettext("of a document", "Page {n} of {all}"),
         "foot": f"{plain(told.house)} · {telling.day_slug(report)} · {told.revision}",
     }
+
+
+def _game(report: AuditReport) -> dict[str, Any]:
+    """The verdict, how it was judged, and the frequencies; a month has flags alone."""
+    if report.kind == AuditReport.Kind.MONTHLY:
+        return {"verdict": "", "small": "", "frequencies": None}
+    said = game_words(report.nightly.game)
+    table = telling.Sheet(
+        "frequencies",
+        pgettext("heading", "Results against a fair shoe"),
+        [
+            pgettext("heading", "Result"),
+            pgettext("heading", "Seen"),
+            pgettext("heading", "Share"),
+            pgettext("heading", "Expected"),
+            pgettext("heading", "95 of 100 nights"),
+        ],
+        [False, True, True, True, True],
+        [[row.name, f"{row.count} / {row.of}", row.share, row.expected, row.band] for row in said.rows],
+    )
+    return {"verdict": said.verdict, "small": said.small, "frequencies": _sheet(table) if said.rows else None}
 
 
 def _group(group: telling.Group) -> dict[str, Any]:
@@ -153,10 +176,7 @@ def _sheet(sheet: telling.Sheet) -> dict[str, Any]:
 
 
 def _plots(report: AuditReport) -> list[dict[str, str]]:
-    plots = list(ReportPlot.objects.filter(report=report, language=get_language() or "en").order_by("pk"))
-    if not plots:
-        return []
-    svg_for_print = import_module("incidents.reports.plots").svg_for_print
+    plots = ReportPlot.objects.filter(report=report, language=get_language() or "en").order_by("pk")
     return [{"name": plot.name, "svg": svg_for_print(plot.svg)} for plot in plots]
 
 

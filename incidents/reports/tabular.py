@@ -466,7 +466,7 @@ def _rates(book: _Book, figures: Figures | MonthFigures) -> None:
             (_("Ratio"), 10, RATE),
             (_("Lower end of the 95 % interval"), 12, RATE),
             (_("Upper end of the 95 % interval"), 12, RATE),
-            (_("Change"), 16, ""),
+            (pgettext("rate", "Change"), 16, ""),
         ],
         (
             [

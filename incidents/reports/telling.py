@@ -465,7 +465,7 @@ def payout_text(one: Payout) -> str:
         "owed": amount(one.owed),
         "paid": amount(one.paid),
     }
-    return f"{said}, {_('corrected since')}" if one.corrected else said
+    return ", ".join((said, _("corrected since"))) if one.corrected else said
 
 
 def _departure(one: Departure, zone: ZoneInfo) -> Line:
@@ -518,7 +518,7 @@ def _tables(tables: Sequence[TableLine]) -> Sheet:
         [False, True, True, True, True, True, False],
         [
             [
-                f"{line.code} {line.name}".rstrip() + ("" if line.active else f" ({_('not in use')})"),
+                f"{line.code} {line.name}".rstrip() + ("" if line.active else " (" + _("not in use") + ")"),
                 number(line.hands),
                 number(line.findings),
                 _per_thousand(line.findings, line.hands),
@@ -582,7 +582,7 @@ def _rates(rates: Sequence[Rate], dealers: Sequence[DealerLine]) -> Sheet:
             _("Before"),
             _("Ratio"),
             _("95 % interval"),
-            _("Change"),
+            pgettext("rate", "Change"),
         ],
         [False, True, True, True, True, True, False],
         [
