@@ -189,6 +189,10 @@ def test_paper_takes_them(language: str, tmp_path: Any) -> None:
     assert b"NotoSansThai" in pdf
 
 
+def test_a_thai_letter_of_two_glyphs_is_written_as_two_on_paper() -> None:
+    assert plots.svg_for_print("<text>จำนวน น้ำ กา</text>") == "<text>จ\u0e4d\u0e32นวน น\u0e4d\u0e49\u0e32 กา</text>"
+
+
 def test_a_report_without_drawings_says_so(full: AuditReport) -> None:
     said = render_to_string("reports/_plots.html", {"report": full})
     assert "being made" in said

@@ -58,6 +58,8 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
 _FONT: Final = '"Noto Sans Thai", "Libertinus Serif", sans-serif'
 _MOVED: Final = ("fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "opacity")
+#: A Thai ำ with the tone mark before it.
+_SARA_AM: Final = re.compile("([\u0e48-\u0e4b]?)\u0e33")
 _LOCK: Final = threading.Lock()
 
 
@@ -97,8 +99,12 @@ def shown(report: AuditReport, language: str | None = None) -> list[Shown]:
 
 
 def svg_for_print(svg: str) -> str:
-    """A kept drawing for paper. Its colours stand beside the classes, so that it needs nothing else."""
-    return svg
+    """A kept drawing for paper. Its colours stand beside the classes, so that it needs nothing else.
+
+    Typst's reader of SVG sets what follows a Thai ำ over it, for it takes both of its glyphs to be as wide as one; the
+    same letter written as its two parts (the ring goes before a tone mark) comes out right.
+    """
+    return _SARA_AM.sub("\u0e4d\\1\u0e32", svg)
 
 
 def _shown(plot: ReportPlot) -> Shown:
