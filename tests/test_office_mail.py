@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import email
 import email.policy
 import io
+import os
 import re
 import smtplib
 import socketserver
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from email.message import EmailMessage
@@ -699,3 +703,69 @@ def test_the_task_tries_files_again_too(venue: Venue, subscribe: Subscribe, monk
     tasks.send_reports()
     assert report.files.get().error == ""
     assert len(mail.outbox) == 1
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (
+            {},
+            [
+                "django.core.mail.backends.filebased.EmailBackend",
+                "http://localhost:8000",
+                "Baccarat audit <audit@localhost>",
+            ],
+        ),
+        (
+            {"ALLOWED_HOSTS": ".wild.example,audit.example", "SECRET_KEY": "x" * 60},
+            [
+                "django.core.mail.backends.filebased.EmailBackend",
+                "https://audit.example",
+                "Baccarat audit <audit@audit.example>",
+            ],
+        ),
+        (
+            {
+                "EMAIL_URL": "smtp+tls://us%40er:p%40ss@mail.example:587",
+                "SITE_URL": "https://a.example/",
+                "DEFAULT_FROM_EMAIL": "me@a.example",
+            },
+            ["django.core.mail.backends.smtp.EmailBackend", "https://a.example", "me@a.example"],
+        ),
+    ],
+)
+def test_settings_of_the_mail_come_from_the_environment(
+    environment: dict[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    names = ("EMAIL_BACKEND", "SITE_URL", "DEFAULT_FROM_EMAIL", "EMAIL_HOST", "EMAIL_PORT", "EMAIL_USE_TLS")
+    people_of_mail = ("EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD")
+    code = f"""
+from django.conf import settings
+print([getattr(settings, name, None) for name in {(*names, *people_of_mail)!r}])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "baccarat_audit.settings",
+            "VAR_DIR": str(tmp_path),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = ast.literal_eval(done.stdout)
+    assert said[:3] == expected
+    if "EMAIL_URL" in environment:
+        assert said[3:] == ["mail.example", 587, True, "us@er", "p@ss"]
+
+
+@pytest.mark.sqlite
+def test_the_scheduler_sends_each_minute(settings: Any) -> None:
+    from baccarat_audit.celery import app
+
+    app.loader.import_default_modules()
+    task = settings.CELERY_BEAT_SCHEDULE["send-reports"]["task"]
+    assert task in app.tasks
