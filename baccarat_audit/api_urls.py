@@ -4,6 +4,7 @@ from typing import Any
 
 from django.urls import path, re_path
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -23,12 +24,13 @@ class Nothing(APIView):
         raise NotFound(_("There is nothing at this address."))
 
 
-report = ReportViewSet.as_view({"get": "retrieve"})
+reports = never_cache(ReportViewSet.as_view({"get": "list"}))
+report = never_cache(ReportViewSet.as_view({"get": "retrieve"}))
 
 app_name = "api"
 
 urlpatterns = [
-    path("v1/reports/", ReportViewSet.as_view({"get": "list"}), name="reports"),
+    path("v1/reports/", reports, name="reports"),
     path("v1/reports/<str:venue>/<str:day>/", report, name="newest_report"),
     path("v1/reports/<str:venue>/<str:day>/<int:revision>/", report, name="report"),
     re_path("", Nothing.as_view(), name="nothing"),

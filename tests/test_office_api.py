@@ -33,6 +33,8 @@ def read(client: Client, address: str, status: int = 200, **query: Any) -> dict[
     assert response.status_code == status, response.content
     kind = "application/json" if status == 200 else "application/problem+json"
     assert response["Content-Type"] == kind
+    if client.session.get("_auth_user_id"):
+        assert "no-store" in response["Cache-Control"] or status == 404
     data: dict[str, Any] = json.loads(response.content)
     if status != 200:
         assert data["status"] == status
