@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealing.models import Hand, Shoe, Table, TableEvent, Venue
+from dealing.models import Dealer, DealerShift, Hand, Shoe, Table, TableEvent, Venue
+from dealing.shifts import shift_at
 from incidents.models import Incident
 from tests.conftest import MakeTable
 from tests.sheets import csv_of, simulated_hands, xlsx_of
@@ -164,9 +165,7 @@ def test_columns_outcomes_and_a_mapping_file(put: Put, table: MakeTable) -> None
     ]
     printed = Told(file, *said, "--print-mapping")
     mapping = put("mapping.json", printed.out.encode())
-    assert (
-        json.loads(printed.out)["columns"] == {"hand": "n", "player": "left", "banker": "right", "outcome": "code"}
-    )
+    assert json.loads(printed.out)["columns"] == {"hand": "n", "player": "left", "banker": "right", "outcome": "code"}
     told = Told(file, *HERE, "--mapping", mapping)
     assert told.status == 0
     assert "10 hands stored" in told.out
@@ -214,3 +213,36 @@ def test_hands_from_before_what_is_stored_are_refused_by_row(put: Put, table: Ma
     assert told.status == 2
     assert "row 2 (B07 shoe 2): at: is before the table's last event" in told.err
     assert Shoe.objects.count() == 1
+
+
+def test_dealers_are_written_down_as_shifts_once(put: Put, table: MakeTable) -> None:
+    made = table("B07")
+    for code in ("D1", "D2"):
+        Dealer.objects.create(venue=made.venue, code=code)
+    rows = by_place(simulated_hands(1, 12))
+    rows = [[*row, "Dealer" if n == 0 else ("d1", "D2", "D9")[(n - 1) // 4]] for n, row in enumerate(rows)]
+    file = put("a.csv", csv_of(rows))
+    told = Told(file, *HERE)
+    assert "dealers: 2 shifts written down, 0 there before, 0 left out" in told.out
+    assert "not dealers of River House: D9" in told.err
+    shifts = list(DealerShift.objects.order_by("started_at"))
+    assert [(shift.dealer.code, f"{shift.started_at:%H:%M}", f"{shift.ended_at:%H:%M}") for shift in shifts] == [
+        ("D1", "13:00", "13:04"),
+        ("D2", "13:04", "13:08"),
+    ]
+    assert [shift_at(made, hand.started_at) for hand in Hand.objects.order_by("number")] == [
+        *[shifts[0]] * 4, *[shifts[1]] * 4, *[None] * 4,
+    ]  # fmt: skip
+    Dealer.objects.create(venue=made.venue, code="D9")
+    assert "dealers: 1 shifts written down, 2 there before, 0 left out" in Told(file, *HERE).out
+    assert DealerShift.objects.count() == 3
+    last = DealerShift.objects.order_by("started_at").last()
+    assert last is not None
+    assert shift_at(made, Hand.objects.order_by("number").last().started_at) == last  # type: ignore[union-attr]
+    DealerShift.objects.all().delete()
+    DealerShift.objects.create(
+        table=made, dealer=shifts[1].dealer, started_at=shifts[0].started_at, ended_at=shifts[0].ended_at
+    )
+    assert "dealers: 2 shifts written down, 0 there before, 1 left out" in Told(file, *HERE).out
+    DealerShift.objects.all().delete()
+    assert "dealers: 2 shifts written down" in Told(file, *HERE, "--more-to-come").out, "the last one goes on"

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, NamedTuple, cast
 
+from django.db import transaction
+
 from dealing.importer import Report, import_log
-from dealing.models import Shoe, Table, TableEvent, Venue
+from dealing.models import Dealer, DealerShift, Shoe, Table, TableEvent, Venue
 from dealing.rules.events import EventError, ShoeOpened, format_event, parse_line
 from dealing.rules.judge import FROM_SHEET
-from dealing.sheets.making import KnownShoe, Plan, events
+from dealing.sheets.making import KnownShoe, Plan, Told, events
+from dealing.shifts import overlapping
 
 #: Refused rows that are named one by one.
 NAMED: Final = 200
@@ -133,4 +136,91 @@ def store(
         told = places[rows[refusal.number - 1]]
         hand = refusal.place[2] if refusal.place is not None else None
         out.refusals.append(RefusedRow(told.row, told.table, told.shoe, hand, refusal.error))
+    return out
+
+
+# Who dealt.
+
+
+class Dealt(NamedTuple):
+    """One dealer's hands at a table, one after the other: from the first of them until the next dealer's first."""
+
+    table: str
+    code: str
+    started_at: dt.datetime
+    ended_at: dt.datetime
+
+
+#: How long the last hand of a sheet is taken to last: a shift ends after it.
+_LAST_HAND: Final = dt.timedelta(minutes=1)
+
+
+def dealt(plan: Plan) -> list[Dealt]:
+    """Who dealt when, by the sheet's dealer column, in the order of the log."""
+    tables: dict[str, list[Told]] = {}
+    for told in plan.rows:
+        if told.kept and told.at is not None:
+            tables.setdefault(told.table, []).append(told)
+    out: list[Dealt] = []
+    for table, hands in tables.items():
+        hands.sort(key=lambda told: (told.shoe, told.hand))
+        open_: tuple[str, dt.datetime] | None = None
+        at = _LONG_AGO
+        for told in hands:
+            at = max(at, cast(dt.datetime, told.at))
+            if open_ is not None and told.dealer != open_[0]:
+                out.append(Dealt(table, *open_, at))
+                open_ = None
+            if open_ is None and told.dealer:
+                open_ = (told.dealer, at)
+        if open_ is not None and not plan.filling.more_to_come:  # or else its end is still to come
+            out.append(Dealt(table, *open_, min(at + _LAST_HAND, plan.filling.now)))
+    return [one for one in out if one.ended_at > one.started_at]
+
+
+_LONG_AGO: Final = dt.datetime(1, 1, 2, tzinfo=dt.UTC)
+
+
+@dataclass(slots=True)
+class Shifts:
+    """What writing the dealers' shifts down came to: written, there before, and the reasons why others were not."""
+
+    written: int = 0
+    known: int = 0
+    #: Codes that no dealer of the house has.
+    unknown: list[str] = field(default_factory=list)
+    #: Shifts that overlap one that is written down already.
+    overlapping: int = 0
+
+
+def write_shifts(plan: Plan, venue: Venue, actor: str) -> Shifts:
+    """Write down who dealt, for the house's own tables and dealers (by code, whatever the case of its letters).
+
+    What is written down already is left as it is: a shift that would overlap another is not written. The same sheet
+    again writes nothing.
+    """
+    out = Shifts()
+    dealers = {dealer.code.casefold(): dealer for dealer in Dealer.objects.filter(venue=venue)}
+    tables = {table.code: table for table in Table.objects.filter(venue=venue, code__in=plan.tables)}
+    unknown: dict[str, None] = {}
+    for one in dealt(plan):
+        dealer, table = dealers.get(one.code.casefold()), tables.get(one.table)
+        if dealer is None:
+            unknown[one.code] = None
+        if dealer is None or table is None:
+            continue
+        with transaction.atomic():
+            Table.objects.select_for_update().get(pk=table.pk)
+            shift = DealerShift(
+                table=table, dealer=dealer, started_at=one.started_at, ended_at=one.ended_at, recorded_by=actor
+            )
+            others = list(overlapping(shift)[:2])
+            if not others:
+                shift.save()
+                out.written += 1
+            elif all((o.table_id, o.dealer_id, o.started_at) == (table.pk, dealer.pk, one.started_at) for o in others):
+                out.known += 1
+            else:
+                out.overlapping += 1
+    out.unknown = list(unknown)
     return out

@@ -312,7 +312,12 @@ def store(request: HttpRequest, one: Kept) -> HttpResponse:
         messages.error(request, _("Nothing was stored: these tables are not there: %(tables)s") % {"tables": missing})
         return back
     done = storing_sheets.store(made, actor=request.user.get_username(), venue=venue, create_tables=make)
+    shifts = None
+    if "dealer" in made.mapping.columns:
+        written = storing_sheets.write_shifts(made, venue, request.user.get_username())
+        shifts = {"written": written.written, "unknown": written.unknown, "overlapping": written.overlapping}
     one.stored = {
+        "shifts": shifts,
         "stored": done.stored,
         "skipped": done.skipped,
         "refused": done.refused,

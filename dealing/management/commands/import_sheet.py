@@ -16,7 +16,7 @@ from django.utils import timezone, translation
 
 from dealing.importer import NoVenueError, Report
 from dealing.management.streams import FAILED, LogCommand, utf8
-from dealing.models import Venue
+from dealing.models import Table, Venue
 from dealing.rules.audit import HandAudit
 from dealing.rules.rulesets import RulesetError
 from dealing.sheets.auditing import RowAudit, SheetAudit, audit
@@ -25,7 +25,7 @@ from dealing.sheets.errors import SheetError
 from dealing.sheets.making import Filling, Plan, plan
 from dealing.sheets.mapping import FIELDS, ORDERS, Mapping, from_dict, guess, heads_of, letters, name_of, read_columns
 from dealing.sheets.reading import ENCODINGS, MEGABYTES, SEPARATORS, Book, read_book
-from dealing.sheets.storing import House, store
+from dealing.sheets.storing import House, store, write_shifts
 from dealing.sheets.words import explain, field_name, tell, title
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, FAILED
@@ -212,7 +212,21 @@ class Command(LogCommand):
             f"{done.stored} hands stored, {done.skipped} stored before, {done.refused} refused; "
             f"{done.events} events stored"
         )
+        if "dealer" in made.mapping.columns:
+            self._write_shifts(made, options["actor"])
         return UNREADABLE if done.refusals else status
+
+    def _write_shifts(self, made: Plan, actor: str) -> None:
+        table = Table.objects.select_related("venue").filter(code__in=made.tables).first()
+        if table is None:
+            return
+        shifts = write_shifts(made, table.venue, actor)
+        self.stdout.write(
+            f"dealers: {shifts.written} shifts written down, {shifts.known} there before, "
+            f"{shifts.overlapping} left out because they overlap others"
+        )
+        if shifts.unknown:
+            self.stderr.write(f"not dealers of {table.venue}: {', '.join(shifts.unknown)}; add them and import again")
 
 
 def _line(row: RowAudit) -> str:
