@@ -9,9 +9,11 @@ from itertools import pairwise, product
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
-from dealing.night import DealerTally, PaidTally, ShoeTally, TableNight
+from dealing.night import DealerTally, Found, PaidTally, ShoeTally, TableNight
 from dealing.rules.cards import CARDS, RANKS, SUITS
 from dealing.rules.events import BurnCard, Called, CardDealt, CardsBurned, ShoeClosed
 from dealing.rules.tableau import lay
@@ -19,8 +21,9 @@ from dealing.simulator import simulate_shoe
 from incidents.reports import statistics
 from incidents.reports.chance import chances
 from incidents.reports.figures import Flag, Game
+from incidents.reports.game_wording import flag_words
 from incidents.reports.statistics import SHARE, TESTS, judge_game
-from tests.game_nights import deal, fair_nights, shuffled
+from tests.game_nights import AT, deal, fair_nights, shuffled
 
 
 def a_night(seed: int = 1, tables: int = 6, hands: int = 150) -> list[TableNight]:
@@ -327,6 +330,55 @@ def test_bands_hold_what_they_say() -> None:
             assert binom.cdf(high, one.of, one.probability) - binom.cdf(low - 1, one.of, one.probability) >= 0.95
             assert one.low <= one.probability <= one.high
     assert [one.name for one in game.frequencies][:3] == ["banker", "player", "tie"]
+
+
+COUNT = st.integers(0, 500)
+SHOES = st.builds(
+    ShoeTally,
+    shoe=st.integers(1, 9),
+    ruleset=st.just("commission"),
+    decks=st.integers(0, 14),
+    closed=st.sampled_from(["", "finished", "replaced"]),
+    ranks=st.none() | st.dictionaries(st.sampled_from(RANKS), COUNT),
+    suits=st.none() | st.dictionaries(st.sampled_from(SUITS), COUNT),
+    winners=st.text("BPT", max_size=120),
+    naturals=COUNT,
+    player_pairs=COUNT,
+    banker_pairs=COUNT,
+    paired=COUNT,
+    six_cards=COUNT,
+    five_cards=COUNT,
+    burned=st.none() | st.integers(0, 12),
+)
+NIGHTS = st.builds(
+    TableNight,
+    table=st.sampled_from(["B01", "B02", "B03"]),
+    ruleset=st.sampled_from(["", "commission", "insurance"]),
+    shoes=st.lists(SHOES, max_size=3),
+    dealers=st.lists(st.builds(DealerTally, dealer=st.sampled_from(["", "D1", "D2"]), hands=COUNT), max_size=3),
+    findings=st.lists(
+        st.builds(
+            Found, shoe=st.integers(1, 3), hand=st.integers(0, 90), at=st.just(AT), seq=st.just(1), code=st.just("x"),
+            rules=st.just([]), ruling=st.just("stand"), mandatory=st.booleans(), state=st.just("open"),
+            dealer=st.sampled_from(["", "D1", "D2", "D3"]),
+        ),
+        max_size=30,
+    ),
+    paid=st.dictionaries(
+        st.sampled_from(["banker", "player"]), st.builds(PaidTally, won=COUNT, without_commission=COUNT), max_size=2
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(NIGHTS, max_size=4, unique_by=lambda night: night.table))
+@settings(max_examples=40)
+def test_whatever_the_tables_say_there_is_an_answer(nights: list[TableNight]) -> None:
+    """Figures of a broken log must not take the night's report with them: no error, and only numbers."""
+    game = judge_game(nights)
+    assert all(0 <= flag.p <= 1 and 0 <= flag.q <= SHARE for flag in game.flags)
+    assert msgspec.json.decode(msgspec.json.encode(game), type=Game) == game
+    for flag in game.flags:
+        assert flag_words(flag).sentence
 
 
 # --- the arithmetic ---------------------------------------------------------------------------------------------------
