@@ -148,7 +148,7 @@ def test_revisions_lead_to_each_other_and_say_what_changed(manager: Client, venu
 
 def test_the_page_says_who_gets_it(manager: Client, venue: Venue, night: dt.date, people: People) -> None:
     report = samples.save_full(venue, night)
-    member = people("supervisor", "pim").staff_member  # type: ignore[attr-defined]  # a one-to-one
+    member = people("supervisor", "pim").staff_member
     ReportDelivery.objects.create(
         report=report, member=member, address="pim@example.org", language="th", message_id="<1@x>", status="sent"
     )
@@ -221,7 +221,7 @@ def test_a_day_without_a_report_stands_in_the_list(manager: Client, venue: Venue
     table()
     lines = Lines("B07")
     record_many([*lines.open(), *lines.hand(1)], actor="test")
-    first = Table.objects.get(code="B07").events.earliest("seq").at  # type: ignore[attr-defined]
+    first = Table.objects.get(code="B07").events.earliest("seq").at
     day = last_closed(venue, timezone.now())
     answer = manager.get(reverse("reports:list"))
     expected = bounds(venue, day, day)[1] > first
@@ -328,9 +328,9 @@ def test_progress_is_shown_table_by_table(manager: Client, venue: Venue, night: 
     run.status, run.finished_at = "done", timezone.now()
     run.save()
     report = samples.save_report(venue, samples.quiet(venue.code, venue.name, night))
-    done = manager.get(reverse("reports:progress", args=[run.pk]))
-    assert b"hx-trigger" not in done.content
-    assert f'href="{reverse("reports:report", args=[report.pk])}"'.encode() in done.content
+    over = manager.get(reverse("reports:progress", args=[run.pk]))
+    assert b"hx-trigger" not in over.content
+    assert f'href="{reverse("reports:report", args=[report.pk])}"'.encode() in over.content
 
 
 def test_a_failed_audit_says_why_and_is_tried_again(

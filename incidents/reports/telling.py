@@ -198,6 +198,28 @@ def summary(report: AuditReport) -> str:
     return _("Nothing wants attention")
 
 
+def period_text(figures: Figures) -> str:
+    """`2026-07-11, from 2026-07-11 06:00 to 2026-07-12 06:00 (Asia/Bangkok)`."""
+    zone = ZoneInfo(figures.time_zone)
+    return _("%(day)s, from %(begins)s to %(ends)s (%(zone)s)") % {
+        "day": dates.day(figures.day),
+        "begins": dates.minute(figures.begins.astimezone(zone)),
+        "ends": dates.minute(figures.ends.astimezone(zone)),
+        "zone": figures.time_zone,
+    }
+
+
+def page_sheets(figures: Figures | MonthFigures, rates: Sequence[Rate]) -> list[Sheet]:
+    """The sheets that a page takes over as they are, of the rates only these; the heads of the logs come last."""
+    return [
+        _decided(figures.decisions),
+        _paid(figures.paid),
+        _amenders(figures),
+        _rates(rates, figures.dealers),
+        _heads(figures.tables),
+    ]
+
+
 def _facts(
     figures: Figures | MonthFigures, report: AuditReport, zone: ZoneInfo, overpaid: Decimal, underpaid: Decimal
 ) -> list[tuple[str, str]]:
@@ -220,7 +242,6 @@ def _per_thousand(count: int, hands: int) -> str:
 def _nightly(report: AuditReport, figures: Figures) -> Told:
     zone = ZoneInfo(figures.time_zone)
     attention = figures.attention
-    begins, ends = figures.begins.astimezone(zone), figures.ends.astimezone(zone)
     facts = _facts(figures, report, zone, attention.overpaid, attention.underpaid)
     facts.append((_("Audited in"), span(figures.seconds)))
     notes = []
@@ -231,13 +252,7 @@ def _nightly(report: AuditReport, figures: Figures) -> Told:
     return Told(
         title=_("Nightly report"),
         house=figures.venue_name,
-        period=_("%(day)s, from %(begins)s to %(ends)s (%(zone)s)")
-        % {
-            "day": dates.day(figures.day),
-            "begins": dates.minute(begins),
-            "ends": dates.minute(ends),
-            "zone": figures.time_zone,
-        },
+        period=period_text(figures),
         revision=revision_text(report),
         summary=summary(report),
         facts=facts,

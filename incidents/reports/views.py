@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -185,8 +185,6 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
             ReportDelivery.objects.filter(report=found).select_related("member__user").order_by("member__code")
         ),
         "may_start": can_decide(request.user),
-        "game_templates": ["reports/_game.html", "reports/_none.html"],
-        "plots_templates": ["reports/_plots.html", "reports/_none.html"],
         "summary": telling.summary(found),
         "kept": _kept(request, found.venue),
         "month_query": f"{found.day:%Y-%m}",
@@ -201,8 +199,6 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
     attention = figures.attention
     day = figures.day.isoformat()
     query = "?" + urlencode({"first": day, "last": day} | _house(request, found))
-    told = telling.tell(found)
-    sheets = {sheet.key: sheet for sheet in told.sheets}
     neighbours = (
         reports_of(request.user)
         .filter(venue=found.venue_id, kind=NIGHTLY)
@@ -213,8 +209,8 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
         "figures": figures,
         "attention": attention,
         "game": figures.game,
-        "flags": told.flags,
-        "period": told.period,
+        "flags": telling.flag_group(figures.game.flags),
+        "period": telling.period_text(figures),
         "groups": shown.groups_of(attention, zone),
         "rates": shown.rates_of(figures),
         "rate": _per_thousand(figures.findings, figures.hands),
@@ -223,21 +219,23 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
         "codes": shown.code_rows(figures.codes, figures.hands),
         "hours": shown.hour_rows(figures),
         "busy": sum(1 for line in figures.tables if line.events),
-        "sheets": _sheets(sheets, figures),
-        "heads": shown.sheet_of(told.heads),
+        "sheets": _sheets(figures),
         "day_before": beside.get(found.day - dt.timedelta(days=1)),
         "day_after": beside.get(found.day + dt.timedelta(days=1)),
     }
 
 
-def _sheets(sheets: Mapping[str, telling.Sheet], figures: Figures | MonthFigures) -> list[shown.SheetShown]:
+def _sheets(figures: Figures | MonthFigures) -> list[shown.SheetShown]:
     """The sheets of which the page makes nothing of its own; of the rates those of tables and dealers are left to the
     files, unless they say something.
     """
-    rates = sheets["rates"]
-    told = [row for row, one in zip(rates.rows, figures.rates, strict=True) if one.of in ("all", "code") or one.change]
-    wanted = [sheets["decisions"], sheets["paid"], sheets["amenders"], replace(rates, rows=told)]
-    return [shown.sheet_of(sheet) for sheet in wanted if sheet.rows]
+    rates = [one for one in figures.rates if one.of in ("all", "code") or one.change]
+    sheets = telling.page_sheets(figures, rates)
+    if isinstance(figures, MonthFigures):
+        sheets = [
+            replace(one, title=_("Rates against the month before")) if one.key == "rates" else one for one in sheets
+        ]
+    return [shown.sheet_of(sheet) for sheet in sheets if sheet.rows]
 
 
 def _house(request: HttpRequest, found: AuditReport) -> dict[str, str]:
@@ -250,8 +248,14 @@ def _per_thousand(findings: int, hands: int) -> float | None:
 
 def _monthly(found: AuditReport) -> dict[str, Any]:
     figures = found.monthly
-    told = telling.tell(found)
-    sheets = {sheet.key: sheet for sheet in told.sheets}
+    flags = telling.flag_group(figures.flags)
+    flags = replace(
+        flags,
+        lines=[
+            replace(line, aside="" if flag.day is None else dates.day(flag.day))
+            for line, flag in zip(flags.lines, figures.flags, strict=True)
+        ],
+    )
     days = [line.day for line in figures.days]
     nightly = AuditReport.objects.defer("figures").filter(venue=found.venue_id, kind=NIGHTLY, day__in=days)
     by_day = {(one.day, one.revision): one.pk for one in nightly}
@@ -260,20 +264,8 @@ def _monthly(found: AuditReport) -> dict[str, Any]:
     return {
         "figures": figures,
         "month_words": shown.month_words(figures.month),
-        "groups": [
-            shown.Group(
-                group.key,
-                group.title,
-                shown.hint(group.key),
-                group.count,
-                [
-                    shown.Item(line.where, line.text, line.aside, reverse("incidents:incident", args=[line.incident]))
-                    for line in group.lines
-                ],
-            )
-            for group in told.groups
-        ],
-        "flags": told.flags,
+        "groups": shown.departure_groups(figures),
+        "flags": flags,
         "days": [
             (line, by_day.get((line.day, line.revision)), round(100 * line.findings / most, 1) if most else 0)
             for line in figures.days
@@ -283,8 +275,7 @@ def _monthly(found: AuditReport) -> dict[str, Any]:
         "tables": shown.table_rows(figures.tables),
         "dealers": shown.dealer_rows(figures.dealers, f"?{urlencode(span)}"),
         "codes": shown.code_rows(figures.codes, figures.hands),
-        "sheets": _sheets(sheets, figures),
-        "heads": shown.sheet_of(told.heads),
+        "sheets": _sheets(figures),
     }
 
 
