@@ -156,30 +156,43 @@ def import_log(
     create_tables: bool = False,
     venue: Venue | None = None,
     progress: Callable[[Report], None] | None = None,
+    jobs: int = 1,
 ) -> Report:
     """Read a log file and store what is new in it.
 
     `create_tables`: make tables that are not there, in `venue` (default: the only one). `progress` is called after each
-    shoe. Raises `NoVenueError`; what is wrong with the file is in the report.
+    shoe. `jobs`: share the tables out among so many processes (see `dealing.import_jobs`), which comes to the same.
+    Raises `NoVenueError`; what is wrong with the file is in the report.
     """
     if create_tables and venue is None:
         venue = _only_venue()
-    report = Report()
     with LogFile(stream) as file:
-        refused = _refused_hands(file, report)
-        report.refused = len(refused)
-        waiting: dict[str, _Waiting] = {}
-        for line in file.lines():
-            report.lines = line.number
-            if line.event is None or line.table is None or (line.table, line.shoe, line.hand) in refused:
-                continue
-            table = waiting.setdefault(line.table, _Waiting())
-            if line.event.shoe > table.shoe:
-                _flush(line.table, table, actor, venue if create_tables else None, report, progress)
-                table.shoe = line.event.shoe
-            table.lines.append(line)
-        for code, table in waiting.items():
-            _flush(code, table, actor, venue if create_tables else None, report, progress)
+        if jobs > 1:
+            from dealing.import_jobs import import_parts
+
+            return import_parts(file, jobs, actor, venue if create_tables else None, progress)
+        return import_file(file, actor, venue if create_tables else None, progress)
+
+
+def import_file(
+    file: LogFile, actor: str, venue: Venue | None, progress: Callable[[Report], None] | None = None
+) -> Report:
+    """Store what is new in an open log file. `venue`: where tables that are not there are made; None: they are not."""
+    report = Report()
+    refused = _refused_hands(file, report)
+    report.refused = len(refused)
+    waiting: dict[str, _Waiting] = {}
+    for line in file.lines():
+        report.lines = line.number
+        if line.event is None or line.table is None or (line.table, line.shoe, line.hand) in refused:
+            continue
+        table = waiting.setdefault(line.table, _Waiting())
+        if line.event.shoe > table.shoe:
+            _flush(line.table, table, actor, venue, report, progress)
+            table.shoe = line.event.shoe
+        table.lines.append(line)
+    for code, table in waiting.items():
+        _flush(code, table, actor, venue, report, progress)
     report.refusals.sort(key=lambda refusal: refusal.number)
     return report
 
@@ -485,7 +498,7 @@ class _Adding:
             yield (
                 f"{table}\t{seq}\t{event.shoe}\t{NULL if hand is None else hand}\t{name}\t{at}\t"
                 f"{NULL if event.key is None else text(event.key)}\t{text(event.by) if event.by else ''}\t"
-                f"{text(payload) if BACKSLASH in payload else payload}\t{previous}\t{hashed}\t{recorded_at}\t{actor}\n"
+                f"{text(payload)}\t{previous}\t{hashed}\t{recorded_at}\t{actor}\n"
             )
 
 
@@ -493,7 +506,6 @@ class _Adding:
 _BEFORE_TIME: Final = len('{"event": "", "at": "')
 _TIME: Final = len("2026-11-28T20:00:01.250+07:00")
 NULL: Final = rows.copy_text(None)
-BACKSLASH: Final = "\\"
 
 _COLUMNS: Final = (
     "table_id",

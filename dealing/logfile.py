@@ -14,9 +14,10 @@ import datetime as dt
 import re
 import shutil
 import sqlite3
+import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, Final, NamedTuple, cast
 
 import msgspec
 
@@ -341,7 +342,7 @@ class LogFile:
             position = 0
             if table is not None:
                 positions[table] = position = positions.get(table, 0) + 1
-            yield Line(number, table, position, shoe, hand, event, error, text)
+            yield _line(Line, (number, table, position, shoe, hand, event, error, text))
 
     def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
         """The event of a line, or what is wrong with the line by itself."""
@@ -385,12 +386,16 @@ class LogFile:
         """Whether a line says the same as the one at ``offset``."""
         here = self._file.tell()
         self._file.seek(offset)
-        first = self._file.readline(LINE_LIMIT + 1)
+        first = self._read_line()
         self._file.seek(here)
         try:
             return parse_line(first) == parse_line(raw)
         except EventError:
             return first.strip() == raw.strip()
+
+    def _read_line(self) -> bytes:
+        """The line that begins where the file stands."""
+        return self._file.readline(LINE_LIMIT + 1)
 
     # -- what the judge makes of it
 
@@ -398,6 +403,42 @@ class LogFile:
         """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
         self._index()
         return self._folder.folds(self.lines())
+
+    # -- in parts
+
+    def split(self, parts: Sequence[BinaryIO]) -> None:
+        """Write every line into one of ``parts``, all of a table into the same: files for :class:`LogPart`, rewound.
+
+        Each part says of its tables what the whole file would.
+        """
+        part_of: dict[str, int] = {}
+        table: str | None = None
+        for number, _, raw in self._raw():
+            table = _table_of(read_head(raw), table)
+            part = 0 if table is None else part_of.setdefault(table, len(part_of) % len(parts))
+            parts[part].write(_FRAME.pack(number, len(raw)) + raw)
+        for file in parts:
+            file.seek(0)
+
+
+class LogPart(LogFile):
+    """Some tables' lines of a log file, as :meth:`LogFile.split` wrote them, numbered as in the whole."""
+
+    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
+        self._file.seek(self._start)
+        offset = self._start
+        while frame := self._file.read(_FRAME.size):
+            number, size = _FRAME.unpack(frame)
+            yield number, offset, self._file.read(size)
+            offset += _FRAME.size + size
+
+    def _read_line(self) -> bytes:
+        _, size = _FRAME.unpack(self._file.read(_FRAME.size))
+        return self._file.read(size)
+
+
+#: What stands before a line in a part: its number in the whole file, and its length in bytes.
+_FRAME: Final = struct.Struct("<QL")
 
 
 def _canonical(raw: bytes) -> tuple[Event | None, None, str | None]:
@@ -413,6 +454,8 @@ def _canonical(raw: bytes) -> tuple[Event | None, None, str | None]:
 
 
 _NOT_CANONICAL: Final = (None, None, None)
+#: A `Line` of its fields: what calling it comes to, in half the time.
+_line = cast(Callable[[type[Line], tuple[object, ...]], Line], tuple.__new__)
 _is_table = re.compile(r"[A-Z0-9-]{1,16}").fullmatch
 
 

@@ -7,6 +7,7 @@ time. These helpers keep the models and their fields' conversions and leave the 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -115,6 +116,13 @@ def select_all(model: type[M], rest: str, params: Sequence[Any]) -> list[M]:
         return [_row(model, values) for values in cursor.fetchall()]
 
 
+def keys_by(model: type[Model], column: str, rest: str, params: Sequence[Any]) -> dict[Any, int]:
+    """The primary keys of the rows of `SELECT … FROM model <rest>`, by the value of a column."""
+    with connection.cursor() as cursor:
+        cursor.execute(f'SELECT "{column}", "id" FROM "{model._meta.db_table}" {rest}', params)  # noqa: S608  # our names
+        return dict(cursor.fetchall())
+
+
 def select_pair(
     model: type[M], other: type[N], rest: str, params: Sequence[Any], lock: bool = False
 ) -> tuple[M, N | None] | None:
@@ -218,12 +226,15 @@ def copy_lines(model: type[Model], columns: Sequence[str], lines: Iterable[str])
             copy.write(block)
 
 
+_plain_for_copy = re.compile(r"[\\\t\n\r]").search
 _COPY_ESCAPES: Final = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 def copy_text(text: str | None) -> str:
     """A value as it stands in a line for `copy_lines`."""
-    return r"\N" if text is None else text.translate(_COPY_ESCAPES)
+    if text is None:
+        return r"\N"
+    return text if _plain_for_copy(text) is None else text.translate(_COPY_ESCAPES)
 
 
 def prepared_time(at: dt.datetime) -> Any:

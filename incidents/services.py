@@ -92,7 +92,8 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
     incident.version += 1
     incident.save()
     if not same:
-        incident.findings.all().delete()
+        if rows:
+            incident.findings.all().delete()
         IncidentFinding.objects.bulk_create(finding_rows(incident, findings))
 
 

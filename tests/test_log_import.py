@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import random
+import signal
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +15,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
+from dealing.import_jobs import JobLostError
 from dealing.importer import NoVenueError, Report, import_log
 from dealing.log import record, record_many
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
@@ -21,6 +25,7 @@ from dealing.projections import differences
 from dealing.rules.events import Amended, Discarded, EventError, Moved, Paid, Voided, parse_event
 from dealing.signals import event_recorded
 from dealing.simulator import simulate_shoe
+from dealing.triggers import suspended
 from dealing.verify import verify_table
 from tests.conftest import MakeTable
 from tests.table_logs import RATES, START, Line, Lines, simulated, written
@@ -480,3 +485,147 @@ def test_what_is_parsed_is_what_is_stored(lines: Lines) -> None:
     store(text)
     assert TableEvent.objects.get(seq=2).parse() == parse_event(text[1])
     assert '"Td"' in TableEvent.objects.get(seq=2).payload
+
+
+# Shared out among processes.
+
+
+def house(*codes: str) -> None:
+    venue = Venue.objects.create(code="RIVER", name="River House")
+    for code in codes:
+        Table.objects.create(code=code, venue=venue, ruleset="standard")
+
+
+def several(seed: int) -> str:
+    """The log of a small floor, in order of time, with lines that are broken, late, repeated or out of place."""
+    chance = random.Random(seed)
+    tables = [f"B{number:02}" for number in range(1, 6)]
+    logs = [written(simulated(code, seed=seed + n, shoes=2, hands=4)).splitlines() for n, code in enumerate(tables)]
+    lines = sorted((line for log in logs for line in log), key=lambda line: json.loads(line)["at"])
+    for _ in range(12):
+        at = chance.randrange(len(lines))
+        match chance.randrange(4):
+            case 0:
+                lines[at] = lines[at][: chance.randrange(len(lines[at]))]
+            case 1:
+                lines.insert(at, lines[at].replace('"hand": ', '"hand": 9', 1))
+            case 2:
+                lines[at] = lines[at].replace("}", f', "key": "k-{chance.randrange(3)}"}}', 1)
+            case 3:
+                lines.insert(chance.randrange(at, len(lines)), lines[at])
+    return "\n".join([*lines, lines[0].replace("B0", "X0"), ""])
+
+
+def kept() -> Any:
+    """All that an import leaves, but for what differs from one to the next: primary keys, hashes, times of storing."""
+    hands = Hand.objects.order_by("shoe__table__code", "shoe__number", "number").values()
+    shoes = Shoe.objects.order_by("table__code", "number").values()
+    events = TableEvent.objects.order_by("table__code", "seq").values()
+    out = ("id", "table_id", "shoe_id", "hash", "prev_hash", "recorded_at")
+    return [[{**row, **dict.fromkeys(out)} for row in rows] for rows in (hands, shoes, events)]
+
+
+def said(report: Report) -> Any:
+    return [str(refusal) for refusal in report.refusals], figures(report), report.lines
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("seed", range(3))
+def test_several_processes_say_and_store_what_one_does(seed: int) -> None:
+    text = several(seed)
+    cut = text[: len(text) * 2 // 3]
+    codes = [f"B{number:02}" for number in range(1, 6)]
+    came_to = []
+    for jobs in (1, 3):
+        house(*codes)
+        reports = [store(part, jobs=jobs) for part in (cut, text, text)]
+        sound(*codes)
+        came_to.append(([said(report) for report in reports], kept()))
+        with suspended():
+            call_command("flush", interactive=False, verbosity=0)
+    assert came_to[0] == came_to[1]
+    assert came_to[0][0][0][0]  # something was refused, and in the same order
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_what_a_process_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OperationalError("the disk is full")
+
+    house("B07")
+    monkeypatch.setattr("dealing.importer._flush", full)
+    with pytest.raises(OperationalError, match="the disk is full"):
+        store(written(simulated(seed=1)), jobs=2)
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_is_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    house("B07", "B08")
+    text = written(simulated("B07", seed=1)) + written(simulated("B08", seed=2))
+    with monkeypatch.context() as patched:
+        patched.setattr("dealing.importer._flush", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        with pytest.raises(JobLostError, match="-9"):
+            store(text, jobs=2)
+    assert store(text, jobs=2).events == len(text.splitlines())
+    sound("B07", "B08")
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_the_command_shares_a_file_out(tmp_path: Path) -> None:
+    house("B07", "B08")
+    file = tmp_path / "log.jsonl"
+    text = written(simulated("B07", seed=1)) + written(simulated("B08", seed=2))
+    file.write_text(text + "nonsense\n", encoding="utf-8")
+    told = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("import_log", str(file), "--jobs", "2", stdout=told)
+    assert ended.value.code == 2
+    out = told.getvalue()
+    assert f"{len(text.splitlines())} events stored" in out
+    assert f"refused because of line {len(text.splitlines()) + 1}" in out
+    assert exported("B07", "B08") == text
+
+
+@pytest.mark.parametrize("jobs", ["0", "x", "-1", "1000"])
+def test_so_many_processes_are_not_to_be_had(jobs: str) -> None:
+    with pytest.raises(CommandError, match="--jobs"):
+        call_command("import_log", "-", "--jobs", jobs)
+
+
+@pytest.mark.sqlite
+def test_on_sqlite_one_process_does_it(lines: Lines) -> None:
+    text = written(simulated("B07", seed=1))
+    assert store(text, jobs=4).events == len(text.splitlines())
+    sound("B07")
+
+
+def test_lines_in_another_form_are_stored_in_the_usual_one(table: MakeTable) -> None:
+    table("B07")
+    text = written(simulated("B07", seed=5, shoes=2))
+    loose = [json.dumps(dict(reversed(json.loads(line).items())), separators=(",", ":")) for line in text.splitlines()]
+    mixed = [
+        chance.choice(pair) for chance in [random.Random(1)] for pair in zip(text.splitlines(), loose, strict=True)
+    ]
+    report = store("\r\n".join(mixed))
+    assert not report.refusals
+    assert exported("B07") == text
+    sound("B07")
+    assert store(text).events == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["tab\there", "back\\slash", "line\nfeed", "\\N", "\\.", "return\r", "ไทย \u2028", 'quo"te']
+)
+def test_any_text_goes_through(lines: Lines, text: str) -> None:
+    given = [*lines.open(), lines.line("betting_opened", hand=1, key=f"k{text}", by=text)]
+    given.append(lines.line("voided", hand=1, scope="hand", reason=text))
+    report = import_log(io.BytesIO("".join(json.dumps(line) + "\n" for line in given).encode()), actor=f"a{text}")
+    assert not report.refusals
+    row = TableEvent.objects.get(key=f"k{text}")
+    assert (row.by, row.actor) == (text, f"a{text}")
+    assert json.loads(row.payload)["by"] == text
+    sound("B07")

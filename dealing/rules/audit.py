@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -151,11 +151,19 @@ class Felt(msgspec.Struct, eq=False, gc=False):
 
     def side(self, letter: str) -> list[str]:
         """The cards of ``P`` or ``B``, in the order of their places."""
-        return [card for place in PLACES if place[0] == letter for card in self.places.get(place, ())]
+        return _side(self.places, _SIDES[letter])
 
     def as_dict(self) -> dict[str, object]:
         """The felt as ``audit_log`` prints it."""
-        return {"P": self.side("P"), "B": self.side("B"), "extra": list(self.extra)}
+        places = self.places
+        return {"P": _side(places, _SIDES["P"]), "B": _side(places, _SIDES["B"]), "extra": list(self.extra)}
+
+
+_SIDES: Final = {letter: [place for place in PLACES if place[0] == letter] for letter in "PB"}
+
+
+def _side(places: Places, side: Iterable[Place]) -> list[str]:
+    return [card for place in side if place in places for card in places[place]]
 
 
 class HandAudit(NamedTuple):
@@ -188,13 +196,15 @@ class HandAudit(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """The JSON object of a hand that ``audit_log`` prints."""
+        dealt = self.dealt.as_dict()
+        correct = dealt if self.correct is self.dealt else self.correct.as_dict()
         return {
             "table": self.table,
             "shoe": self.shoe,
             "hand": self.hand,
             "status": self.status,
-            "dealt": self.dealt.as_dict(),
-            "correct": {**self.correct.as_dict(), "next": self.next_due},
+            "dealt": dealt,
+            "correct": {**correct, "next": self.next_due},
             "result": self.result and self.result.as_dict(),
             "findings": [finding.as_dict() for finding in self.findings],
             "ruling": self.ruling,

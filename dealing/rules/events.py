@@ -69,6 +69,19 @@ class EventError(ValueError):
     def __str__(self) -> str:
         return f"{self.key}: {self.messages[self.code].format_map(self.params)}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """An error may come from another process."""
+        return (_error_again, (type(self), self.key, self.code, self.params, self.at_seq))
+
+
+def _error_again(
+    kind: type[EventError], key: str, code: str, params: dict[str, object], at_seq: int | None
+) -> EventError:
+    error = kind.__new__(kind)
+    EventError.__init__(error, key, code, **params)
+    error.at_seq = at_seq
+    return error
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """What every line has: when, at which table, of which shoe (from 1) and, for hand events, which hand (from 1)."""

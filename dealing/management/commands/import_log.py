@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
 
+from dealing.import_jobs import MOST_JOBS, JobLostError, processors
 from dealing.importer import NoVenueError, Report, import_log
 from dealing.management.streams import FAILED, LogCommand, standard_input
 from dealing.models import Venue
 
 #: Seconds between two lines of progress.
 PROGRESS = 2.0
+
+#: A file of so many bytes is shared out among the processors.
+LARGE = 16 << 20
+
+
+def _size(stream: BinaryIO) -> int:
+    """How many bytes are to be read; 0 where that is not known."""
+    if not stream.seekable():
+        return 0
+    here = stream.tell()
+    size = stream.seek(0, os.SEEK_END) - here
+    stream.seek(here)
+    return size
+
+
+def _jobs(text: str) -> int:
+    jobs = int(text)
+    if not 1 <= jobs <= MOST_JOBS:
+        raise ValueError
+    return jobs
 
 
 class Command(LogCommand):
@@ -28,6 +50,14 @@ class Command(LogCommand):
             "--actor", default="import", metavar="NAME", help="who stands as recorder (default: import)"
         )
         parser.add_argument("--create-tables", action="store_true", help="make tables that are not there")
+        parser.add_argument(
+            "--jobs",
+            type=_jobs,
+            metavar="N",
+            help="share the tables of the file out among N processes; what is stored and said is the same, whatever N. "
+            "Of use on PostgreSQL and up to the number of processors, which the database shares; on SQLite one process "
+            "does it all. Left out: one process, and for a file of more than 16 MB one a processor",
+        )
         parser.add_argument("--venue", metavar="CODE", help="the venue of tables that are made (default: the only one)")
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
@@ -41,12 +71,22 @@ class Command(LogCommand):
         with stream:
             self._import(stream, **options)
 
-    def _import(self, stream: BinaryIO, actor: str, create_tables: bool, venue: str | None, **options: Any) -> None:
+    def _import(
+        self,
+        stream: BinaryIO,
+        actor: str,
+        create_tables: bool,
+        venue: str | None,
+        jobs: int | None,
+        **options: Any,
+    ) -> None:
         house = None
         if venue is not None:
             house = Venue.objects.filter(code=venue).first()
             if house is None:
                 raise CommandError(f"there is no venue {venue}")
+        if jobs is None:
+            jobs = processors() if _size(stream) > LARGE else 1
         started = last = time.monotonic()
 
         def progress(report: Report) -> None:
@@ -57,9 +97,13 @@ class Command(LogCommand):
                 self.stderr.write(f"line {report.lines}: {report.events} events stored, {rate:.0f} a second")
 
         try:
-            report = import_log(stream, actor=actor, create_tables=create_tables, venue=house, progress=progress)
+            report = import_log(
+                stream, actor=actor, create_tables=create_tables, venue=house, progress=progress, jobs=jobs
+            )
         except NoVenueError as error:
             raise CommandError("there are several venues: say with --venue in which the tables are made") from error
+        except JobLostError as error:
+            raise CommandError(f"a process of the import was lost: {error}. The same again stores the rest") from error
         for refusal in report.refusals:
             self.stderr.write(str(refusal))
         self.stdout.write(
