@@ -232,7 +232,11 @@ def test_a_quiet_night_and_a_month(venue: Venue, subscribe: Subscribe) -> None:
     assert deliver.send_waiting().sent == 2
     subjects = [message.subject for message in mail.outbox]
     assert subjects[0].endswith("– Nothing wants attention")
-    assert subjects[1].startswith(f"River House: monthly report {month.day:%Y-%m} – ")
+    days = month.monthly.days
+    assert subjects[1] == (
+        f"River House: monthly report {month.day:%Y-%m} – "
+        f"Something wanted attention on {sum(line.attention > 0 for line in days)} nights of {len(days)}"
+    )
     assert "Days without a report" in parts_of(mail.outbox[1])[0]
 
 

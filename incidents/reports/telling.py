@@ -182,7 +182,15 @@ def revision_text(report: AuditReport) -> str:
 
 
 def summary(report: AuditReport) -> str:
-    """The report in one line."""
+    """The report in one line; a month counts its nights, for what wanted attention then may long be done."""
+    if report.kind == AuditReport.Kind.MONTHLY and report.attention:
+        days = report.monthly.days
+        busy = sum(1 for line in days if line.attention)
+        return ngettext(
+            "Something wanted attention on %(n)d night of %(all)d",
+            "Something wanted attention on %(n)d nights of %(all)d",
+            busy,
+        ) % {"n": busy, "all": len(days)}
     if report.attention:
         return ngettext("%(n)s thing wants attention", "%(n)s things want attention", report.attention) % {
             "n": number(report.attention)
