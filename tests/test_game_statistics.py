@@ -94,6 +94,7 @@ def test_each_kind_of_test_errs_no_more_often_than_it_says(monkeypatch: pytest.M
     for night in fair_nights(np.random.default_rng(3), nights):
         judge_game(night)
     assert set(seen) == set(statistics.BUDGET)
+    assert sum(statistics.BUDGET.values()) == pytest.approx(1)
     for budget, of in seen.items():
         p = np.concatenate(of)
         for level in (0.1, 0.01):
@@ -402,7 +403,7 @@ def test_p_values_of_cards_are_safe(seen: int, slips: float) -> None:
     for level in (0.2, 0.05, 1e-3, 1e-5):
         assert pmf[tails.at(range(33)) <= level].sum() <= level * (1 + 1e-9)
         shifted = (1 - slips) * pmf + slips * np.append(pmf[1:], 0)  # one card of the rank taken for another
-        assert shifted[tails.at(range(33)) <= level].sum() <= level / 0.9 * (1 + 1e-9)
+        assert shifted[tails.at(range(33)) <= level].sum() <= level / 0.95 * (1 + 1e-9)
 
 
 def test_runs_are_counted_exactly() -> None:

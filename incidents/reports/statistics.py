@@ -51,16 +51,16 @@ METHOD: Final = "Benjamini-Hochberg"
 
 #: The kinds of tests, each with its part of `SHARE`; what a night has no occasion for goes to the others.
 BUDGET: Final[Mapping[str, float]] = {
-    "ranks-shoe": 0.40,
+    "ranks-shoe": 0.50,
     "ranks-table": 0.08,
-    "suits-shoe": 0.03,
+    "suits-shoe": 0.02,
     "suits-table": 0.02,
-    "frequency-house": 0.03,
-    "frequency-table": 0.06,
-    "frequency-shoe": 0.03,
+    "frequency-house": 0.02,
+    "frequency-table": 0.05,
+    "frequency-shoe": 0.02,
     "runs": 0.02,
-    "streak": 0.02,
-    "dealer": 0.25,
+    "streak": 0.01,
+    "dealer": 0.20,
     "findings": 0.04,
     "commission": 0.02,
 }
@@ -91,7 +91,7 @@ _LOW: Final = 0.05
 
 #: Of a test of cards, so much goes to cards that are missing. Cards too many need no more: they betray themselves as
 #: soon as the shoe has shown more of them than it holds.
-_TO_SHORT: Final = 0.9
+_TO_SHORT: Final = 0.95
 
 
 def judge_game(nights: Sequence[TableNight]) -> Game:
@@ -371,12 +371,12 @@ def _suspicion(shoes: Sequence[_Cards]) -> Floats:
     left = np.array([one.unseen - (one.tally.burned or 0) if one.tally.closed == "finished" else -1.0 for one in shoes])
     order = np.argsort(-left, kind="stable")
     weights = np.empty(len(shoes))
-    weights[order] = 1 / np.arange(1, len(shoes) + 1) ** 2
+    weights[order] = 1 / np.arange(1, len(shoes) + 1) ** 2.5
     for value in np.unique(left):  # who has as many left weighs as much
         alike = left == value
         weights[alike] = weights[alike].mean()
     # A part is dealt out evenly: in a house that cuts its shoes anyhow, many have more left than the one to be found.
-    mixed: Floats = 0.85 * weights / weights.mean() + 0.15
+    mixed: Floats = 0.88 * weights / weights.mean() + 0.12
     return mixed
 
 
