@@ -30,7 +30,7 @@ from dealing.sheets.reading import MEGABYTES, Book, read_book
 from dealing.sheets.storing import House, last_time, next_shoe, shoe_of_sheet
 
 #: Rows that the page takes: judged and stored while somebody waits. `manage.py import_sheet` takes more.
-ROWS: Final = 20_000
+ROWS: Final = 10_000
 #: Rows shown as the felt before anything is stored, and rows with findings listed.
 SHOWN: Final = 10
 LISTED: Final = 200
