@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
+from django.db import connection
 from django.db.models import Max
 
 from dealing import triggers
@@ -36,13 +38,37 @@ class Row(NamedTuple):
 
 def read_rows(table_id: int, first: int, last: int) -> Iterator[list[Row]]:
     """The rows from position `first` to `last` in order, a chunk at a time."""
-    rows = TableEvent.objects.filter(table_id=table_id, seq__lte=last).order_by("seq").values_list(*Row._fields)
+    read = _read_postgresql if connection.vendor == "postgresql" else _read_rows
     while first <= last:
-        chunk = list(map(Row._make, rows.filter(seq__gte=first)[:CHUNK]))
+        chunk = read(table_id, first, last)
         if not chunk:
             return
         yield chunk
         first = chunk[-1].seq + 1
+
+
+def _read_rows(table_id: int, first: int, last: int) -> list[Row]:
+    rows = TableEvent.objects.filter(table_id=table_id, seq__gte=first, seq__lte=last).order_by("seq")
+    return list(map(Row._make, rows.values_list(*Row._fields)[:CHUNK]))
+
+
+#: Times as text: reading them that way costs a tenth of what the driver's own way does.
+_SELECT: Final = (
+    "SELECT seq, payload, prev_hash, hash, actor, recorded_at::text, shoe_number, hand_number, name, at::text, key, by "
+    "FROM dealing_tableevent WHERE table_id = %s AND seq >= %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+_time = dt.datetime.fromisoformat
+#: Rows that were recorded together have the same time.
+_same_time: Final = lru_cache(maxsize=64)(dt.datetime.fromisoformat)
+
+
+def _read_postgresql(table_id: int, first: int, last: int) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT, [table_id, first, last, CHUNK])
+        return [
+            Row(seq, payload, before, hashed, actor, _same_time(recorded), shoe, hand, name, _time(at), key, by)
+            for seq, payload, before, hashed, actor, recorded, shoe, hand, name, at, key, by in cursor.fetchall()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
