@@ -27,6 +27,7 @@ run: .venv/.product
 	@$(MANAGE) migrate --verbosity 0
 	@$(MANAGE) collectstatic --no-input --verbosity 0
 	@$(MANAGE) demo
+	@LOG_LEVEL=WARNING $(MANAGE) nightly_audit >/dev/null || true # what fails is said, and the server starts all the same
 	@echo "Open http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
 	@exec $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
 		--log-level warning
