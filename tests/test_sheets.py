@@ -192,6 +192,26 @@ def test_heads_may_stand_below_a_title_or_be_missing() -> None:
     assert (found.head_row, found.columns) == (0, {**{f"card{n}": n - 1 for n in range(1, 7)}, "outcome": 6})
 
 
+def test_heads_in_two_rows() -> None:
+    heads = [["Hand", "Player", "", "", "Banker", "", "", "ผล"], ["", 1, 2, 3, 1, 2, 3, ""]]
+    hands = simulated_hands(6, 12)
+    rows = [*heads, *([hand.number, *(hand.felt.get(place) for place in PLACES), hand.winner[0]] for hand in hands)]
+    for data, name in ((csv_of([["March"], *rows]), "a.csv"), (xlsx_of([["March"], *rows]), "a.xlsx")):
+        _, mapping, made = read(data, name)
+        assert (mapping.head_row, mapping.columns) == (
+            3,
+            {**dict(zip(PLACES, range(1, 7), strict=True)), "outcome": 7, "hand": 0},
+        )
+        assert [hand.felt for hand in hands_of(log_of(made))] == [hand.felt for hand in hands]
+
+
+def test_a_row_of_cards_by_side_is_no_row_of_heads() -> None:
+    data = csv_of([["9h 3d Kd", "4s 2c", "B"], ["9h 3d Kd", "4s 2c", "P"]])
+    assert guess(read_book(data, "a.csv")).head_row == 0
+    data = csv_of([["Player", "Banker"], ["9", "1"], ["3", "2"]])
+    assert guess(read_book(data, "a.csv")).head_row == 1
+
+
 def test_the_order_of_dealing_is_never_guessed() -> None:
     data = csv_of(dealt("pbpb")(simulated_hands(1, 5)))
     assert guess(read_book(data, "a.csv")).order == ""

@@ -264,8 +264,7 @@ def guess(book: Book, head_row: int | None = None) -> Mapping:
     if head_row is None:
         head_row = _guess_head_row(book)
     columns: dict[str, int] = {}
-    for at, head in enumerate(heads_of(book, head_row)):
-        name = field_of(head)
+    for at, name in enumerate(_fields_of(book, head_row)):
         if name is not None and name not in columns:
             columns[name] = at
     found = Mapping(columns=columns, head_row=head_row)
@@ -281,7 +280,10 @@ def _guess_head_row(book: Book) -> int:
     best, number = 0, 0
     for row in book.rows[:20]:
         known = {field_of(plain(cell)) for cell in row.cells if isinstance(cell, str)} - {None}
-        if len(known) > best and not _is_hand(row):
+        if _is_hand(row):  # or else the second row of heads: 1 2 3 below Player and Banker
+            known = set(_fields_of(book, row.number)) - {None}
+            known = known if len(known & set(PLACES)) >= 4 else set()
+        if len(known) > best:
             best, number = len(known), row.number
     if best >= 2:
         return number
@@ -290,9 +292,28 @@ def _guess_head_row(book: Book) -> int:
     return first.number if best == 1 or (len(words) >= 2 and not _is_hand(first)) else 0
 
 
+def _fields_of(book: Book, head_row: int) -> list[str | None]:
+    """What each column holds by its head; a bare number takes the head above it, or left of that, before it."""
+    heads = heads_of(book, head_row)
+    above = heads_of(book, head_row - 1) if head_row > 1 else []
+    out: list[str | None] = []
+    last = ""
+    for at, head in enumerate(heads):
+        over = above[at] if at < len(above) else ""
+        last = over or last
+        number = re.fullmatch("[1-6]", head) is not None
+        out.append(field_of(f"{last} {head}") if number and last else field_of(head or over))
+    return out
+
+
 def _is_hand(row: Row) -> bool:
-    """Whether a row looks like a hand: four cells of it are cards, and they are not just the names of places."""
-    cards = sum(1 for cell in row.cells if isinstance(cell, str) and _looks("suits", cell, 1))
+    """Whether a row looks like a hand: it has four cards."""
+    cards = 0
+    for cell in row.cells:
+        try:
+            cards += len(read_cards(cell, "suits", 6)) if isinstance(cell, str) else 0
+        except CellError:
+            continue
     return cards >= 4
 
 
