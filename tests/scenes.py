@@ -34,6 +34,9 @@ FLOOR, MANAGER = "anan", "malee"
 #: The log-ins of the demo house that the scenes need.
 PASSWORDS: Final = {"anan": "anan-walks-the-pit", "malee": "malee-decides-it"}
 
+#: The day of the reports that the scenes show.
+NIGHT: Final = dt.date(2026, 7, 11)
+
 SCENES: Final = (
     Scene("log-in", "", "/login/", "[name=username]"),
     Scene("pit", MANAGER, "/tables/"),
@@ -51,13 +54,17 @@ SCENES: Final = (
     Scene("queue", MANAGER, "/incidents/"),
     Scene("incident", MANAGER, f"/incidents/at/C03/1/{HAND}/"),
     Scene("dealers", MANAGER, "/dealers/"),
+    Scene("reports", MANAGER, f"/reports/?month={NIGHT:%Y-%m}"),
+    Scene("report", MANAGER, f"/reports/{NIGHT}/"),
+    Scene("quiet-report", MANAGER, f"/reports/{NIGHT - dt.timedelta(days=1)}/"),
+    Scene("month", MANAGER, f"/reports/{NIGHT:%Y-%m}/"),
     Scene("preferences", FLOOR, "/preferences/"),
 )
 
 #: The pages that docs/ shows.
 MAIN: Final = (
     *("pit", "betting", "dealing", "misdeal", "pay"),
-    *("insurance", "display", "queue", "incident", "dealers"),
+    *("insurance", "display", "queue", "incident", "dealers", "report"),
 )
 
 BETS: Final = (
@@ -87,6 +94,23 @@ def arrange() -> None:
         record_many(played, actor="demo")
         for line in _scene(code):
             record({"table": code, "shoe": 1, "hand": HAND, **line}, actor="demo")
+    _arrange_reports(venue)
+
+
+def _arrange_reports(venue: Any) -> None:
+    """A night on which everything happened, with a revision, the quiet one before it, and their month."""
+    from incidents.reports import plots
+    from tests import reports_samples as samples
+
+    calm = samples.quiet(venue.code, venue.name, NIGHT - dt.timedelta(days=1))
+    samples.save_full(venue, NIGHT)
+    shown = (
+        samples.save_report(venue, calm),
+        samples.save_report(venue, samples.figures(venue.code, venue.name, NIGHT), revision=2),
+        samples.save_month(venue, samples.month(venue.code, venue.name, NIGHT)),
+    )
+    for report in shown:
+        plots.draw(report)
 
 
 RULESETS: Final = {
