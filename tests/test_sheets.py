@@ -193,9 +193,12 @@ def test_heads_may_stand_below_a_title_or_be_missing() -> None:
 
 
 def test_heads_in_two_rows() -> None:
-    heads = [["Hand", "Player", "", "", "Banker", "", "", "ผล"], ["", 1, 2, 3, 1, 2, 3, ""]]
+    heads: Rows = [["Hand", "Player", "", "", "Banker", "", "", "ผล"], ["", 1, 2, 3, 1, 2, 3, ""]]
     hands = simulated_hands(6, 12)
-    rows = [*heads, *([hand.number, *(hand.felt.get(place) for place in PLACES), hand.winner[0]] for hand in hands)]
+    rows: Rows = [
+        *heads,
+        *([hand.number, *(hand.felt.get(place) for place in PLACES), hand.winner[0]] for hand in hands),
+    ]
     for data, name in ((csv_of([["March"], *rows]), "a.csv"), (xlsx_of([["March"], *rows]), "a.xlsx")):
         _, mapping, made = read(data, name)
         assert (mapping.head_row, mapping.columns) == (
