@@ -15,6 +15,7 @@ from dealing.models import TableEvent
 from tests.browser.floor import pause
 from tests.conftest import PASSWORD, MakeTable, People
 
+# On the other database too: a shoe through, and a session that ends. Keys, sizes and haste are the page's own.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Enter = Callable[..., None]
@@ -112,6 +113,7 @@ def test_a_shoe_a_clean_hand_a_misplaced_fifth_card_and_a_typing_mistake(console
     expect(console.locator("#entry-17")).to_have_class(re.compile("timeline-struck"))
 
 
+@pytest.mark.sqlite
 def test_by_keyboard_alone(console: Page) -> None:
     keyboard = console.keyboard
     expect(console.get_by_role("button", name="Open the shoe")).to_be_focused()
@@ -148,6 +150,7 @@ def test_by_keyboard_alone(console: Page) -> None:
     recorded(console, 9)
 
 
+@pytest.mark.sqlite
 def test_cards_typed_faster_than_the_answers_come(console: Page) -> None:
     press(console, "Open the shoe", 1)
     tap(console, "5", "h", 2)
@@ -171,6 +174,7 @@ def test_cards_typed_faster_than_the_answers_come(console: Page) -> None:
     expect(console.locator("#entry-card")).to_have_value("")
 
 
+@pytest.mark.sqlite
 def test_a_double_click_records_once(console: Page) -> None:
     console.get_by_role("button", name="Open the shoe").dblclick()
     recorded(console, 1)
@@ -193,6 +197,7 @@ def test_an_ended_session_keeps_the_card_and_sends_it_after_the_log_in(console: 
     expect(console.locator("#unsent")).to_be_hidden()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)], ids=["phone", "tablet"])
 @pytest.mark.parametrize("language", ["en", "th"])
 def test_nothing_that_matters_is_below_the_fold_while_dealing(
@@ -236,6 +241,7 @@ def test_nothing_that_matters_is_below_the_fold_while_dealing(
     assert console.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.sqlite
 def test_no_inline_style_or_script_is_asked_for(console: Page) -> None:
     said: list[str] = []
     console.on(

@@ -16,6 +16,7 @@ from tests.incident_logs import House
 
 MISPLACED = "open bet:1:banker=100 close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:banker:1-9 end"
 
+# On the other database too: a decision from queue to log, and one whose session ends. The rest is about the page.
 Enter = Callable[[], House]
 
 
@@ -92,6 +93,7 @@ def test_a_manager_looks_ahead_and_decides(page: Page, enter: Enter) -> None:
     assert complaints == []
 
 
+@pytest.mark.sqlite
 def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: Enter) -> None:
     enter()
     page.get_by_role("link", name="B07 shoe 1 hand 1").click()
@@ -107,6 +109,7 @@ def test_a_departure_without_a_reason_is_told_at_the_field(page: Page, enter: En
     expect(page.get_by_text("Decided: Void the hand.")).to_be_visible()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_refused_decision_opens_at_what_is_wrong(page: Page, enter: Enter, scripts: bool) -> None:
     enter()
@@ -183,6 +186,7 @@ def test_a_session_that_ends_meanwhile_loses_nothing(page: Page, enter: Enter) -
     expect(told).to_be_hidden()
 
 
+@pytest.mark.sqlite
 def test_on_a_phone(page: Page, enter: Enter) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     here = enter()
@@ -200,6 +204,7 @@ def test_on_a_phone(page: Page, enter: Enter) -> None:
     assert nothing_is_cut_off(page)
 
 
+@pytest.mark.sqlite
 def test_without_a_mouse(page: Page, enter: Enter) -> None:
     here = enter()
 
@@ -227,6 +232,7 @@ def test_without_a_mouse(page: Page, enter: Enter) -> None:
     decided(page, here)
 
 
+@pytest.mark.sqlite
 def test_a_hand_is_replayed_with_buttons_keys_and_slider(page: Page, enter: Enter) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter()
@@ -284,6 +290,7 @@ def test_a_hand_is_replayed_with_buttons_keys_and_slider(page: Page, enter: Ente
     assert complaints == []
 
 
+@pytest.mark.sqlite
 def test_a_review_note_is_written_beside_the_decision(page: Page, enter: Enter) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter()
@@ -313,6 +320,7 @@ def test_a_review_note_is_written_beside_the_decision(page: Page, enter: Enter) 
     assert nothing_is_cut_off(page)
 
 
+@pytest.mark.sqlite
 def test_the_queue_is_walked_without_a_mouse(page: Page, enter: Enter) -> None:
     here = enter()
     here.record("hand:2 open close P1:9h B1:4s P2:Kd B2:3c x:6h end hand:3 open close P1:9h B1:4s P2:Kd B2:3c x:7h end")

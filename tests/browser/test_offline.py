@@ -29,6 +29,8 @@ from tests.browser.floor import (
 )
 from tests.conftest import MakeTable, People
 
+# On the other database too: what is sent twice, at once, or not to its end. What the page alone does is the same there;
+# what the server says to it is tested on both without a browser (test_console_devices).
 pytestmark = pytest.mark.django_db(transaction=True)
 
 expect.set_options(timeout=15_000)
@@ -124,6 +126,7 @@ def test_the_server_is_killed_and_comes_back(db: None, browser: Browser, people:
         server.kill()
 
 
+@pytest.mark.sqlite
 def test_a_page_closed_while_the_network_is_away_sends_when_it_is_opened_again(sam: Page) -> None:
     cut(sam)
     press(sam, "Close betting")
@@ -169,6 +172,7 @@ def test_an_answer_that_is_lost_records_once(sam: Page) -> None:
     assert len(lost) == 3
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("status", [500, 502, 503, 200])
 def test_an_answer_that_confirms_nothing_is_none(sam: Page, status: int) -> None:
     """Not even the friendly page of a hotel's network."""
@@ -198,6 +202,7 @@ def refuse_one(page: Page) -> None:
     expect(strip(page)).to_contain_text("waiting behind it: 1")
 
 
+@pytest.mark.sqlite
 def test_a_refused_entry_is_discarded_only_when_asked_twice_and_the_next_goes_on(sam: Page) -> None:
     refuse_one(sam)
     strip(sam).get_by_role("button", name="Discard").click()
@@ -211,6 +216,7 @@ def test_a_refused_entry_is_discarded_only_when_asked_twice_and_the_next_goes_on
     expect(strip(sam)).to_be_hidden()
 
 
+@pytest.mark.sqlite
 def test_a_refused_entry_is_changed_and_keeps_its_turn(sam: Page) -> None:
     refuse_one(sam)
     strip(sam).get_by_role("button", name="Change").click()
@@ -223,6 +229,7 @@ def test_a_refused_entry_is_changed_and_keeps_its_turn(sam: Page) -> None:
     expect(strip(sam)).to_be_hidden()
 
 
+@pytest.mark.sqlite
 def test_a_changed_entry_keeps_the_place_that_was_chosen(sam: Page) -> None:
     press(sam, "Close betting")
     recorded(sam, 5)
@@ -275,6 +282,7 @@ def conflict(page: Page) -> None:
     recorded(page, 7)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("way", ["Send again", "Discard"])
 def test_who_has_looked_at_a_conflict_is_not_asked_about_it_again(sam: Page, way: str) -> None:
     conflict(sam)
@@ -287,6 +295,7 @@ def test_who_has_looked_at_a_conflict_is_not_asked_about_it_again(sam: Page, way
     expect(strip(sam)).to_be_hidden()
 
 
+@pytest.mark.sqlite
 def test_what_is_recorded_is_put_right_while_a_refused_entry_waits(sam: Page) -> None:
     conflict(sam)
     sam.locator("#entry-6 .entry-fix").click()
@@ -313,6 +322,7 @@ def test_what_is_recorded_is_put_right_while_a_refused_entry_waits(sam: Page) ->
     assert told(9) == ["card B1 4s", "card P2 Kd", "card B2 3c"]
 
 
+@pytest.mark.sqlite
 def test_what_was_made_for_a_hand_that_was_not_opened_waits_for_it(sam: Page) -> None:
     """Somebody else has put a bet on the hand: the call went through, and the hand did not end with it."""
     press(sam, "Close betting")
@@ -346,6 +356,7 @@ def test_what_was_made_for_a_hand_that_was_not_opened_waits_for_it(sam: Page) ->
     expect(strip(sam)).to_be_hidden()
 
 
+@pytest.mark.sqlite
 def test_what_was_just_entered_and_refused_stands_in_its_form(sam: Page) -> None:
     press(sam, "Close betting")
     recorded(sam, 5)
@@ -382,6 +393,7 @@ def test_entries_of_somebody_else_wait_for_them(sam: Page, live_server: Any, peo
     expect(strip(sam)).to_contain_text("not sent: 1")
 
 
+@pytest.mark.sqlite
 def test_every_other_page_says_what_was_left_at_a_table(sam: Page, live_server: Any) -> None:
     sam.route("**/record/", lambda route: route.abort())
     press(sam, "Close betting")
@@ -414,6 +426,7 @@ def asks_when_told(page: Page) -> None:
     )
 
 
+@pytest.mark.sqlite
 def test_what_the_page_asks_by_itself_says_nothing_and_leads_nowhere(sam: Page) -> None:
     asks_when_told(sam)
     cut(sam)
@@ -438,6 +451,7 @@ def test_what_the_page_asks_by_itself_says_nothing_and_leads_nowhere(sam: Page) 
     expect(sam.locator("#toasts")).to_contain_text("not sent at table B07: 1")
 
 
+@pytest.mark.sqlite
 def test_face_down_cards_are_entered_as_fast_as_they_are_dealt(sam: Page) -> None:
     """What they are is not known, so nothing is guessed; each goes to the place that is due when it arrives."""
     press(sam, "Close betting")
@@ -454,6 +468,7 @@ def test_face_down_cards_are_entered_as_fast_as_they_are_dealt(sam: Page) -> Non
 # Pressed in haste.
 
 
+@pytest.mark.sqlite
 def test_undo_takes_back_what_is_still_on_its_way(sam: Page) -> None:
     press(sam, "Close betting")
     recorded(sam, 5)
@@ -471,6 +486,7 @@ def test_undo_takes_back_what_is_still_on_its_way(sam: Page) -> None:
     assert lines()[7]["seq"] == 7
 
 
+@pytest.mark.sqlite
 def test_a_double_click_presses_nothing_that_comes_into_the_place(sam: Page) -> None:
     sam.get_by_role("button", name="Close betting").dblclick()
     recorded(sam, 5)
@@ -482,6 +498,7 @@ def test_a_double_click_presses_nothing_that_comes_into_the_place(sam: Page) -> 
     assert told(4) == [*HAND, "betting_opened"]
 
 
+@pytest.mark.sqlite
 def test_a_key_that_is_held_down_presses_once(
     live_server: Any, browser: Browser, people: People, table: MakeTable
 ) -> None:
@@ -502,6 +519,7 @@ def test_a_key_that_is_held_down_presses_once(
     page.context.close()
 
 
+@pytest.mark.sqlite
 def test_a_page_whose_token_is_gone_gets_another(sam: Page) -> None:
     """As after a log-in in another tab."""
     sam.context.clear_cookies(name="csrftoken")
@@ -530,6 +548,7 @@ def test_two_pages_of_one_device_send_everything_once(sam: Page) -> None:
     assert told(5) == ["card P1 9h", "card B1 4s", "card P2 Kd"]
 
 
+@pytest.mark.sqlite
 def test_a_sheet_that_needs_the_server_says_so_and_loses_nothing(sam: Page) -> None:
     press(sam, "Close betting")
     recorded(sam, 5)
@@ -542,6 +561,7 @@ def test_a_sheet_that_needs_the_server_says_so_and_loses_nothing(sam: Page) -> N
     recorded(sam, 6)
 
 
+@pytest.mark.sqlite
 def test_where_the_rules_say_otherwise_it_is_said(sam: Page) -> None:
     """What was shown ahead was a guess: here the hand turns out to be another device's."""
     press(sam, "Close betting")
@@ -569,6 +589,7 @@ def with_bets(page: Page) -> None:
     phase(page, "complete")
 
 
+@pytest.mark.sqlite
 def test_result_and_totals_stay_after_the_call_and_a_closed_hand_is_closed_once(sam: Page) -> None:
     with_bets(sam)
     call(sam)
@@ -593,6 +614,7 @@ def test_result_and_totals_stay_after_the_call_and_a_closed_hand_is_closed_once(
     assert told(6) == ["card P1 9h", "card B1 4s", "card P2 Kd", "card B2 3c", "called", "hand_closed"]
 
 
+@pytest.mark.sqlite
 def test_closing_a_hand_with_bets_waits_for_what_is_to_be_paid(sam: Page) -> None:
     with_bets(sam)
     call(sam)
@@ -605,6 +627,7 @@ def test_closing_a_hand_with_bets_waits_for_what_is_to_be_paid(sam: Page) -> Non
     assert told(10) == ["called", "paid", "hand_closed", "betting_opened"]
 
 
+@pytest.mark.sqlite
 def test_a_wrong_call_leaves_the_result_of_the_cards(sam: Page) -> None:
     with_bets(sam)
     sam.locator('.call-keys [data-side="banker"]').click()
@@ -623,6 +646,7 @@ BOXES = """() => {
 }"""
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("size", [PHONE, TABLET, {"width": 1440, "height": 900}], ids=["phone", "tablet", "desk"])
 def test_what_is_not_sent_covers_nothing_and_moves_no_key_before_it_must(sam: Page, size: dict[str, int]) -> None:
     sam.set_viewport_size(size)  # type: ignore[arg-type]

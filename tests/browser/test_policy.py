@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
 
 from tests.conftest import PASSWORD, People
 
 
+@pytest.mark.sqlite
 def test_pages_need_nothing_that_the_policy_refuses(page: Page, live_server: Any, people: People) -> None:
     complaints: list[str] = []
     asked: list[str] = []

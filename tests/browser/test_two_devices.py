@@ -13,6 +13,7 @@ from dealing.log import record
 from tests.browser.floor import PHONE, TABLET, device, open_shoe, phase, press, recorded, tap, told
 from tests.conftest import MakeTable, People
 
+# On the other database too: who comes first, and how soon the other sees it. The rest is the page's own doing.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 expect.set_options(timeout=15_000)
@@ -53,6 +54,7 @@ def test_an_entry_is_seen_on_the_other_device_within_a_second(pair: Pair) -> Non
     expect(rita.locator('[data-place="P2"] .card')).to_have_attribute("aria-label", "king of diamonds")
 
 
+@pytest.mark.sqlite
 def test_what_is_being_typed_stays_while_others_record(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")
@@ -71,6 +73,7 @@ def test_what_is_being_typed_stays_while_others_record(pair: Pair) -> None:
     expect(sam.locator("#entry-card")).to_have_value("4s")
 
 
+@pytest.mark.sqlite
 def test_what_was_refused_and_stands_in_its_field_stays_too(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")
@@ -86,6 +89,7 @@ def test_what_was_refused_and_stands_in_its_field_stays_too(pair: Pair) -> None:
     expect(sam.locator('#entry [name="to"][value="B1"]')).to_be_checked()
 
 
+@pytest.mark.sqlite
 def test_an_open_sheet_stays_with_all_that_is_filled_in(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")
@@ -125,6 +129,7 @@ def test_the_same_card_from_both_devices_is_recorded_once_and_asked_about(pair: 
     assert told(5) == ["card P1 9h"]
 
 
+@pytest.mark.sqlite
 def test_what_was_said_of_a_refused_card_stays_as_long_as_it_stands_there(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")
@@ -165,6 +170,7 @@ def test_bets_on_one_device_and_cards_on_the_other_do_not_stop_each_other(pair: 
     recorded(rita, 7)
 
 
+@pytest.mark.sqlite
 def test_the_roads_beside_the_console_go_on_with_the_hands(pair: Pair) -> None:
     sam, rita = pair
     press(sam, "Close betting")

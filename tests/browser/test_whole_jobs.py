@@ -29,6 +29,7 @@ from tests.browser.floor import PHONE, TABLET, lines, open_shoe, phase, recorded
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.table_logs import START
 
+# On the other database too: one shoe through, in one language. The others are about fingers, keys and Thai.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 expect.set_options(timeout=15_000)
@@ -169,8 +170,10 @@ def decide(manager: Worker, code: str, action: str, preview: str) -> None:
 
 @pytest.mark.parametrize(
     ("ruleset", "language", "size"),
-    [("insurance", "en", TABLET), ("commission", "th", PHONE)],
-    ids=["insurance-tablet-en", "commission-phone-th"],
+    [
+        pytest.param("insurance", "en", TABLET, id="insurance-tablet-en"),
+        pytest.param("commission", "th", PHONE, id="commission-phone-th", marks=pytest.mark.sqlite),
+    ],
 )
 def test_a_shoe_with_two_misdeals_through_to_the_decisions(
     enter: Enter, table: MakeTable, ruleset: str, language: str, size: Any
@@ -364,6 +367,7 @@ def enter_on(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.sqlite
 def test_a_shoe_with_a_misdeal_without_a_mouse(enter: Enter, table: MakeTable) -> None:
     table()
     page = enter("supervisor", "/tables/B07/").page
@@ -439,6 +443,7 @@ def test_a_shoe_with_a_misdeal_without_a_mouse(enter: Enter, table: MakeTable) -
 # Faster than the server.
 
 
+@pytest.mark.sqlite
 def test_twelve_hands_tapped_while_the_server_answers_slowly(enter: Enter, table: MakeTable) -> None:
     table(ranks_only=True)
     open_shoe()
@@ -482,6 +487,7 @@ def test_twelve_hands_tapped_while_the_server_answers_slowly(enter: Enter, table
     assert log_agrees() == []
 
 
+@pytest.mark.sqlite
 def test_quick_taps_on_keys_beside_each_other_are_all_meant(enter: Enter, table: MakeTable) -> None:
     """A touch screen may count them as a double press; only on the same spot the second one is none."""
     table()
