@@ -379,7 +379,9 @@ class _Night:
                 shoe = row.shoe_number if event is None else event.shoe
                 if shoe in self.lines:
                     self._keep(row, event, walk)
-            if rows[0].seq < of_day.stop and rows[-1].seq >= of_day.start:
+            if rows[0].seq in of_day and rows[-1].seq in of_day:
+                self.answer.events += len(rows)
+            else:
                 self.answer.events += sum(row.seq in of_day for row in rows)
             self.read += len(rows)
             self._tell()

@@ -445,6 +445,14 @@ def test_an_imported_archive_is_audited_however_old_it_is(table: MakeTable, venu
     assert report.hands == 3
 
 
+def test_figures_are_alike_up_to_how_fractions_are_added_up() -> None:
+    one = {"q": 0.002288724282092889, "of": [1, 2.5, "x"], "none": None}
+    assert runs._alike(one, {**one, "q": 0.0022887242820928888})
+    for other in ({**one, "q": 0.0022887}, {**one, "of": [1, 2.5]}, {**one, "of": [2, 2.5, "x"]}, {"q": one["q"]}):
+        assert not runs._alike(one, other)
+    assert not runs._alike(one, {**one, "none": 0.0})
+
+
 # Failures.
 
 

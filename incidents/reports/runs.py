@@ -8,7 +8,9 @@ made: one run of a day at a time, one holder of a table's part, one report of a 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import logging
+import math
 import time
 import uuid
 from collections.abc import Iterable, Sequence
@@ -407,10 +409,11 @@ def _report(run: AuditRun) -> AuditReport | None:
     from .gather import gather
 
     figures = gather(run)
-    data, venue, day = figures.as_json(), run.of_day.venue, run.of_day.day
+    data = json.loads(json.dumps(figures.as_json()))  # as it will be read again
+    venue, day = run.of_day.venue, run.of_day.day
     before = AuditReport.objects.filter(venue=venue, kind=AuditReport.Kind.NIGHTLY, day=day)
     last = before.order_by("-revision").first()
-    if last is not None and _lasting(last.figures) == _lasting(data):
+    if last is not None and _alike(_lasting(last.figures), _lasting(data)):
         return None
     report = AuditReport.objects.create(
         venue=venue,
@@ -450,6 +453,17 @@ def _lasting(figures: Any) -> dict[str, Any]:
         "incidents": incidents,
         "tables": tables,
     }
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether figures are the same; fractions up to what the order of adding them up can do."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
 
 
 def _send_dress(report: int) -> None:
