@@ -1,6 +1,6 @@
 """Pictures of the main pages for docs/: both languages, at phone, tablet and desk size.
 
-    python -m tests.pictures [NAME ...]        scenes of tests/scenes.py; the main ones when left out; also `make pictures`
+    python -m tests.pictures [NAME ...]        scenes of tests/scenes.py; else the main ones; also `make pictures`
 
 Starts the product on a scratch database of its own, as `make run` does.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +15,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from dealing.gaming_days import bounds
+from dealing.gaming_days import bounds, gaming_day
 from dealing.log import record_many
 from dealing.models import StaffMember, Table, Venue
 from incidents.models import Incident
-from incidents.reports import selectors
+from incidents.reports import runs, selectors
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportDelivery, TableAudit
 from incidents.reports.selectors import last_closed
 from incidents.reports.urls import urlpatterns
 from tests import reports_samples as samples
 from tests.conftest import MakeTable, People
-from tests.table_logs import Lines
+from tests.table_logs import START, Lines
 
 pytestmark = pytest.mark.django_db
 
@@ -353,8 +354,43 @@ def test_a_failed_audit_says_why_and_is_tried_again(
     assert len(asked) == 1
 
 
-def test_a_closed_day_is_audited_by_hand(manager: Client, venue: Venue, table: MakeTable) -> None:
-    """From the form to the report, on the embedded default."""
+def test_a_closed_day_is_audited_by_hand(
+    manager: Client, venue: Venue, table: MakeTable, settings: Any, tmp_path: Path
+) -> None:
+    """From the form to the report, with a hand whose fifth card lay at the wrong side."""
+    settings.VAR_DIR = tmp_path
+    table()
+    lines = Lines("B07")
+    cards = "P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s"
+    record_many([*lines.open(), *lines.hand(1), *lines.hand(2, cards)], actor="test")
+    day = gaming_day(venue, START)
+    begun = manager.post(reverse("reports:start"), {"day": day.isoformat()})
+    run = AuditRun.objects.get()
+    assert begun.headers["Location"] == reverse("reports:run", args=[run.pk])
+    assert (run.cause, run.asked_by) == ("hand", "manager")
+    assert "0 % of the events, 0 of 1 tables done" in words(manager.get(begun.headers["Location"]))
+    runs.carry_out(run)
+    report = AuditReport.objects.get(kind="nightly")
+    done = manager.get(begun.headers["Location"])
+    assert f'href="{reverse("reports:report", args=[report.pk])}"' in done.content.decode()
+    page = manager.get(reverse("reports:report", args=[report.pk]))
+    incident = Incident.objects.get()
+    assert f'href="{reverse("incidents:incident", args=[incident.pk])}">B07 shoe 1 hand 2</a>' in page.content.decode()
+    text = words(page)
+    assert "1 thing wants attention" in text
+    assert "Hands dealt 2" in text
+    assert "Fifth card on the wrong place" in text
+    month = manager.get(reverse("reports:day", args=["2024-11"]), follow=True)
+    assert "Report of November 2024" in words(month)
+    assert "29 days without a report" in words(month)
+    # Once more: it comes to the same, and there is no other revision.
+    again = manager.post(reverse("reports:start"), {"day": day.isoformat()})
+    runs.carry_out(AuditRun.objects.latest("number"))
+    assert "there is no other revision" in words(manager.get(again.headers["Location"]))
+    assert AuditReport.objects.filter(kind="nightly").count() == 1
+
+
+def test_a_day_that_cannot_be_audited_is_refused(manager: Client, venue: Venue, table: MakeTable) -> None:
     table()
     lines = Lines("B07")
     record_many([*lines.open(), *lines.hand(1)], actor="test")
@@ -366,6 +402,7 @@ def test_a_closed_day_is_audited_by_hand(manager: Client, venue: Venue, table: M
     early = manager.post(reverse("reports:start"), {"day": "1999-12-31"})
     assert "Nothing had been recorded by that day." in words(early)
     assert AuditRun.objects.count() == 0
+    assert manager.get(reverse("reports:start")).status_code == 200  # after the language was changed there
 
 
 def test_the_day_that_is_started_is_the_one_asked_for(

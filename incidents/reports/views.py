@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealing import dates
 from dealing.dates import DayField
@@ -442,24 +442,21 @@ class StartForm(forms.Form):
         return day
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @manager_required
 def start(request: HttpRequest) -> HttpResponse:
-    """Audit a day that is over, once more where it has been audited already."""
+    """Audit a day that is over, once more where it has been audited already. GET: the form alone."""
     from . import runs
 
-    venue = _venue_posted(request)
-    form = StartForm(request.POST, venue, last_closed(venue, timezone.now()), _first_day(venue))
-    if not form.is_valid():
-        return render(
-            request,
-            "reports/start.html",
-            {"venue": venue, "form": form, "kept": _kept(request, venue)},
-            status=422,
-        )
-    begun = runs.start_by_hand(venue, form.cleaned_data["day"], by=_name(request))
-    return redirect("reports:run", begun.pk)
+    posted = request.method == "POST"
+    venue = _venue_posted(request) if posted else venue_of(request)
+    form = StartForm(request.POST if posted else None, venue, last_closed(venue, timezone.now()), _first_day(venue))
+    if posted and form.is_valid():
+        begun = runs.start_by_hand(venue, form.cleaned_data["day"], by=_name(request))
+        return redirect("reports:run", begun.pk)
+    context = {"venue": venue, "form": form, "kept": _kept(request, venue)}
+    return render(request, "reports/start.html", context, status=422 if posted else 200)
 
 
 def _venue_posted(request: HttpRequest) -> Venue:
