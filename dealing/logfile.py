@@ -297,19 +297,19 @@ class LogFile:
     def _raw(self) -> Iterator[tuple[int, int, bytes]]:
         """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long)."""
         self._file.seek(self._start)
-        offset, number = self._start, 0
-        while raw := self._file.readline(LINE_LIMIT + 1):
+        offset, number, readline = self._start, 0, self._file.readline
+        while raw := readline(LINE_LIMIT + 1):
             number += 1
-            here = offset
-            offset += len(raw)
-            if len(raw) > LINE_LIMIT:
+            here, size = offset, len(raw)
+            offset += size
+            if size > LINE_LIMIT:
                 while not raw.endswith(b"\n") and (more := self._file.readline(LINE_LIMIT)):
                     offset += len(more)
                     if more.endswith(b"\n"):
                         break
             if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
                 raw = raw[3:]
-            if not raw.isspace():
+            if raw[:1] == b"{" or not raw.isspace():
                 yield number, here, raw
 
     def lines(self) -> Iterator[Line]:

@@ -805,6 +805,7 @@ class HandFold:
         "_ask_from",
         "_bets",
         "_clean",
+        "_learning",
         "_paid",
         "_state",
         "context",
@@ -839,6 +840,8 @@ class HandFold:
         self._paid: tuple[tuple[int, Paid], ...] = ()
         self._clean: _Clean | None = START if memo and not context.after_last else None
         self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
+        #: While the memo is learning: the state in full after so many events of the trail.
+        self._learning: tuple[_HandState, int] | None = None
 
     @classmethod
     def of(cls, context: HandContext, events: Iterable[tuple[int, Event]], memo: bool = True) -> HandFold:
@@ -876,7 +879,7 @@ class HandFold:
         fold.trail = trail
         fold._bets = fold._paid = ()
         fold._clean = clean
-        fold._state = None
+        fold._state = fold._learning = None
         return fold
 
     def step(self, seq: int, event: Event) -> None:
@@ -959,12 +962,18 @@ class HandFold:
             if points in clean.by_points:
                 clean.after[token] = clean.by_points[points]
                 return
-        state = self._replayed(self.context.counts.copy())
+        if self._learning is None:
+            self._learning = (_HandState(self.context, self.context.counts.copy()), 0)
+        state, known = self._learning
+        for taken in self.trail[known:]:
+            state.step(*taken)
+        self._learning = None  # and kept below if the step can be taken: the hand then takes it too, or learns no more
         if points is not None and is_spent(ALL_CARDS[token % _CARDS], state.counts, state.context.decks):
             return  # the shoe holds no such card any more: true of this hand, not of the situation
         try:
             state.step(seq, event)
             key = state.clean_key()
+            self._learning = (state, len(self.trail) + 1)
         except EventRefused:
             key = None
         following = None
@@ -981,7 +990,7 @@ class HandFold:
         context, clean = self.context, self._clean
         if context.left is not None:
             return
-        context.left = seq
+        context.left, self._learning = seq, None
         self.counts = []  # they are the next hand's now
         if (clean is None or not clean.closed) and not self.spoiled:
             if self._state is None:
