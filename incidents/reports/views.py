@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -17,10 +17,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import Min
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -190,8 +192,26 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "month_query": f"{found.day:%Y-%m}",
     }
     if found.kind == MONTHLY:
-        return render(request, "reports/month.html", {**common, **_monthly(found)})
+        return render(request, "reports/month.html", {**common, **_monthly(request, found)})
     return render(request, "reports/report.html", {**common, **_nightly(request, found, zone)})
+
+
+#: The drawn parts of the reports opened last, by all that they depend on. A report never changes.
+_drawn: dict[tuple[object, ...], SafeString] = {}
+#: So many are kept: the two parts of last night's report in both languages, and of some others.
+DRAWN: Final = 16
+
+
+def _part(found: AuditReport, template: str, links: str, context: Callable[[], dict[str, Any]]) -> SafeString:
+    """A part of the page that says nothing but what the report says, drawn once; `links`: what its links send along."""
+    key = (found.pk, found.made_at, template, links, get_language(), dates.buddhist())
+    kept = _drawn.get(key)
+    if kept is None:
+        kept = render_to_string(template, context())
+        while len(_drawn) >= DRAWN:
+            _drawn.pop(next(iter(_drawn)), None)
+        _drawn[key] = kept
+    return kept
 
 
 def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[str, Any]:
@@ -208,20 +228,32 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
     return {
         "figures": figures,
         "attention": attention,
-        "game": figures.game,
+        "game_drawn": _part(found, "reports/_game.html", "", lambda: {"game": figures.game}),
         "flags": telling.flag_group(figures.game.flags),
         "period": telling.period_text(figures),
         "groups": shown.groups_of(attention, zone),
         "rates": shown.rates_of(figures),
         "rate": _per_thousand(figures.findings, figures.hands),
+        "figures_drawn": _part(
+            found,
+            "reports/_figures.html",
+            query,
+            lambda: _figures(figures, query) | {"hours": shown.hour_rows(figures)},
+        ),
+        "busy": sum(1 for line in figures.tables if line.events),
+        "day_before": beside.get(found.day - dt.timedelta(days=1)),
+        "day_after": beside.get(found.day + dt.timedelta(days=1)),
+    }
+
+
+def _figures(figures: Figures | MonthFigures, query: str) -> dict[str, Any]:
+    """What the tables of figures are drawn from."""
+    return {
+        "rates": shown.rates_of(figures),
         "tables": shown.table_rows(figures.tables),
         "dealers": shown.dealer_rows(figures.dealers, query),
         "codes": shown.code_rows(figures.codes, figures.hands),
-        "hours": shown.hour_rows(figures),
-        "busy": sum(1 for line in figures.tables if line.events),
         "sheets": _sheets(figures),
-        "day_before": beside.get(found.day - dt.timedelta(days=1)),
-        "day_after": beside.get(found.day + dt.timedelta(days=1)),
     }
 
 
@@ -246,7 +278,7 @@ def _per_thousand(findings: int, hands: int) -> float | None:
     return findings * 1000 / hands if hands else None
 
 
-def _monthly(found: AuditReport) -> dict[str, Any]:
+def _monthly(request: HttpRequest, found: AuditReport) -> dict[str, Any]:
     figures = found.monthly
     flags = telling.flag_group(figures.flags)
     flags = replace(
@@ -260,6 +292,7 @@ def _monthly(found: AuditReport) -> dict[str, Any]:
     nightly = AuditReport.objects.defer("figures").filter(venue=found.venue_id, kind=NIGHTLY, day__in=days)
     by_day = {(one.day, one.revision): one.pk for one in nightly}
     span = {"first": figures.month.isoformat(), "last": days_of(figures.month)[-1].isoformat()}
+    query = "?" + urlencode(span | _house(request, found))
     most = max((line.findings for line in figures.days), default=0)
     return {
         "figures": figures,
@@ -272,10 +305,7 @@ def _monthly(found: AuditReport) -> dict[str, Any]:
         ],
         "rate": _per_thousand(figures.findings, figures.hands),
         "rates": shown.rates_of(figures),
-        "tables": shown.table_rows(figures.tables),
-        "dealers": shown.dealer_rows(figures.dealers, f"?{urlencode(span)}"),
-        "codes": shown.code_rows(figures.codes, figures.hands),
-        "sheets": _sheets(figures),
+        "figures_drawn": _part(found, "reports/_figures.html", query, lambda: _figures(figures, query)),
     }
 
 
