@@ -41,7 +41,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 45  # seconds; a machine may be busy
+PATIENCE = 90  # seconds; a machine may be busy
 DAY = dt.timedelta(days=1)
 HANDS = 3
 T = TypeVar("T")
