@@ -104,7 +104,9 @@ def reports(request: HttpRequest) -> HttpResponse:
             "month_words": shown.month_words(month),
             "year_words": f"{month.year + (dates.BUDDHIST_ERA if dates.buddhist() else 0)}",
             "months": years,
-            "before": _month_link(request, (month - dt.timedelta(days=1)).replace(day=1)),
+            "before": _month_link(request, (month - dt.timedelta(days=1)).replace(day=1))
+            if first_day is not None and month > first_day.replace(day=1)
+            else "",
             "after": _month_link(request, first_of_next_month(month)) if first_of_next_month(month) <= newest else "",
             "rows": rows,
             "monthly": next((one for one in here if one.kind == MONTHLY), None),
