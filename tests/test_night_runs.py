@@ -13,6 +13,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
+from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
@@ -708,3 +709,18 @@ def test_a_night_that_a_worker_is_at(log: Lines, venue: Venue, day: dt.date) -> 
         runs.claim(part.pk)
     code, out, _ = command("--date", str(day))
     assert (code, out) == (2, f"RIVER {day}: a worker is at it\n")
+
+
+def test_the_rows_are_in_the_admin_to_be_read(
+    log: Lines, venue: Venue, day: dt.date, commit: Commit, admin_client: Client
+) -> None:
+    commit(runs.tick)
+    for model in (AuditDay, AuditRun, AuditReport):
+        address = f"/admin/incidents/{model.__name__.lower()}/"
+        assert day.isoformat() in admin_client.get(address).content.decode() or model is AuditDay
+        row = model.objects.order_by("pk").last()
+        assert row is not None
+        page = admin_client.get(f"{address}{row.pk}/change/")
+        assert page.status_code == 200
+        assert 'name="_save"' not in page.content.decode()
+        assert admin_client.get(f"{address}add/").status_code == 403
