@@ -52,6 +52,8 @@ def test_nobody_changes_the_log_there(
 
 #: What the forms of a table's limits send along.
 LIMITS = {"insurance_seconds": 15, "limits-TOTAL_FORMS": 0, "limits-INITIAL_FORMS": 0}
+#: And those of a person's subscription.
+NO_MAILS = {"report_subscription-TOTAL_FORMS": 0, "report_subscription-INITIAL_FORMS": 0}
 
 
 def test_master_data_is_kept_there(boss: Client, people: People) -> None:
@@ -64,7 +66,8 @@ def test_master_data_is_kept_there(boss: Client, people: People) -> None:
     )
     assert Table.objects.get(code="L01").venue == venue
     user = User.objects.create_user("nok")
-    boss.post(reverse("admin:dealing_staffmember_add"), {"user": user.pk, "code": "N1", "venue": venue.pk})
+    member = {"user": user.pk, "code": "N1", "venue": venue.pk}
+    boss.post(reverse("admin:dealing_staffmember_add"), member | NO_MAILS)
     assert StaffMember.objects.get(code="N1").user == user
 
 
