@@ -42,12 +42,16 @@ lint: .venv/.dev
 	env -u DATABASE_URL -u REDIS_URL $(MANAGE) makemigrations --check --dry-run
 
 # The whole suite on the embedded default; then, where services are named, what touches them once more on those.
+# The tests in a browser stand one after the other and take most of the time: a worker that has nothing left takes some
+# of another's, else all of them would fall to one.
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+
 suite: .venv/.dev
 ifeq ($(DATABASE_URL)$(REDIS_URL),)
-	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 else
-	env -u DATABASE_URL -u REDIS_URL $(BIN)/pytest -n auto --services=embedded $(PYTEST_ARGS)
-	$(BIN)/pytest -n auto --services=configured $(PYTEST_ARGS)
+	env -u DATABASE_URL -u REDIS_URL $(PYTEST) --services=embedded $(PYTEST_ARGS)
+	$(PYTEST) --services=configured $(PYTEST_ARGS)
 endif
 
 bench: .venv/.dev
