@@ -663,8 +663,10 @@ def command(*arguments: str) -> tuple[int, str, str]:
 def test_the_command_does_all_of_it(log: Lines, venue: Venue, day: dt.date, dressed: list[int]) -> None:
     code, out, err = command()
     (report,) = night(venue, day)
-    wants = f"{report.attention} things want attention" if report.attention else "nothing wants attention"
-    assert f"RIVER {day}: 2 hands, {report.findings} findings; {wants}; report {report.pk}, revision 1\n" in out
+    wants = {0: "nothing wants", 1: "1 thing wants"}.get(report.attention, f"{report.attention} things want")
+    assert (
+        f"RIVER {day}: 2 hands, {report.findings} findings; {wants} attention; report {report.pk}, revision 1\n" in out
+    )
     assert (code, err) == (1 if report.attention else 0, "")
     assert report.pk in dressed
     dressed.clear()

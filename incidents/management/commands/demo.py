@@ -392,8 +392,13 @@ def _take_turns(pit: Pit, table: Table, dealers: Sequence[Dealer]) -> None:
 
 
 def _decide_older(user: User, before: dt.datetime) -> None:
-    """The incidents of the earlier nights have been decided: as the rules say, or the first thing that can be done."""
-    for incident in Incident.objects.filter(status=Incident.Status.OPEN, opened_at__lt=before):
+    """The incidents of the earlier nights have been decided: as the rules say, or the first thing that can be done.
+
+    All but two, the newest and one about money: the reports have something to say.
+    """
+    older = Incident.objects.filter(status=Incident.Status.OPEN, opened_at__lt=before).order_by("-opened_at")
+    left = {incident.pk for incident in (*older[:1], *older.filter(findings__code="payout-wrong")[:1])}
+    for incident in older.exclude(pk__in=left).order_by("opened_at"):
         for actions in _choices(load_case(incident)):
             try:
                 do_decide_incident(incident, user, actions)

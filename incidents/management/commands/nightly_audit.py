@@ -107,9 +107,10 @@ class Command(LogCommand):
         if report is None:
             return FAILED
         new = f"report {report.pk}, revision {report.revision}" + ("" if made else ", says the same already")
-        wants = f"{report.attention} things want attention" if report.attention else "nothing wants attention"
+        things = "1 thing wants" if report.attention == 1 else f"{report.attention} things want"
+        wants = f"{things} attention" if report.attention else "nothing wants attention"
         if report.flags:
-            wants += f", {report.flags} results are not chance"
+            wants += f"; beyond chance: {report.flags}"
         self.stdout.write(
             f"{where}: {report.hands:,} hands, {report.findings:,} findings; "
             f"{self.style.WARNING(wants) if report.attention or report.flags else wants}; {new}"
