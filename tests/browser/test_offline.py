@@ -89,6 +89,7 @@ def test_the_network_is_cut_in_mid_hand_and_restored(sam: Page) -> None:
     expect(sam.locator(".card-pending")).to_have_count(1)
     expect(strip(sam)).to_contain_text("not sent: 6")
     assert TableEvent.objects.count() == 6
+    sam.wait_for_timeout(1_000)  # an entry is as much late in the log as its way to the server takes
     restored = timezone.now()
     restore(sam)
     recorded(sam, 14)

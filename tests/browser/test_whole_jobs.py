@@ -242,7 +242,9 @@ def test_a_shoe_with_two_misdeals_through_to_the_decisions(
 
     # A card before betting was closed: the hand is void, and the stake goes back.
     manager.press(pit.locator('.nav a[href="/tables/"]'))
+    expect(pit.locator("#tile-B07")).to_be_visible()
     expect(pit.locator("#incident-B07")).to_have_count(0)
+    pit.wait_for_load_state()
     manager.loads.clear()
     recorder.bet(5, "player", "500")
     recorded(page, 37)
