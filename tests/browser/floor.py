@@ -16,7 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from dealing.log import record_many
@@ -42,19 +44,29 @@ def open_shoe(table: str = "B07", ruleset: str = "commission", *, betting: bool 
 
 
 def device(browser: Browser, address: str, user: str = "sam", table: str = "B07", **options: Any) -> Page:
-    """Somebody's device at the console of a table."""
+    """Somebody's device at the console of a table, logged in already."""
+    session = Client()
+    session.force_login(User.objects.get(username=user))
     context = browser.new_context(locale="en-GB", timezone_id="Asia/Bangkok", **options)
     context.set_default_timeout(15_000)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": session.cookies[name].value, "url": address}])
     page = context.new_page()
-    log_in(page, address, user, table)
+    page.goto(f"{address}/tables/{table}/")
+    _ready(page)
     return page
 
 
 def log_in(page: Page, address: str, user: str, table: str = "B07") -> None:
+    """Log in by the form, and go on to the console of a table."""
     page.goto(f"{address}/login/?next=/tables/{table}/")
     page.fill("[name=username]", user)
     page.fill("[name=password]", PASSWORD)
     page.press("[name=password]", "Enter")
+    _ready(page)
+
+
+def _ready(page: Page) -> None:
     expect(page.locator("#console")).to_be_visible()
     page.wait_for_function("() => window.deviceQueue && window.tableConsole")  # before that, a press is a plain form's
 
