@@ -21,7 +21,7 @@ from django.utils import timezone
 from dealing import rows
 from dealing.chain import row_hash
 from dealing.log import LogError, check_not_ahead
-from dealing.logfile import Line, LogFile
+from dealing.logfile import Line, LogFile, Survey, fold_lines
 from dealing.models import Shoe, Table, TableEvent, Venue
 from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe, shoe_rows
 from dealing.rules.events import Amended, Event, EventError, ShoeOpened, format_event, format_time, parse_line
@@ -37,6 +37,9 @@ IMPORT_MESSAGES: Final[dict[str, str]] = {
     "key-stored": "{value} is the key of another event, at position {seq}",
     "at-earlier": "is before the table's last event, which was at {last}",
 }
+
+#: So many bytes of a file are kept as events from the first reading to the second, in four times as many of memory.
+KEPT: Final = 32 << 20
 
 Place = tuple[str, int, int | None]
 Group = tuple[int, int | None]
@@ -179,28 +182,33 @@ def import_file(
 ) -> Report:
     """Store what is new in an open log file. `venue`: where tables that are not there are made; None: they are not."""
     report = Report()
-    refused = _refused_hands(file, report)
-    report.refused = len(refused)
+    survey = file.survey(KEPT)
+    refused = _refused_hands(file, survey.disordered, report)
     waiting: dict[str, _Waiting] = {}
     for line in file.lines():
         report.lines = line.number
-        if line.event is None or line.table is None or (line.table, line.shoe, line.hand) in refused:
+        code, event = line.table, line.event
+        if event is None or code is None or (refused and (code, line.shoe, line.hand) in refused):
             continue
-        table = waiting.setdefault(line.table, _Waiting())
-        if line.event.shoe > table.shoe:
-            _flush(line.table, table, actor, venue, report, progress)
-            table.shoe = line.event.shoe
+        table = waiting.get(code)
+        if table is None:
+            waiting[code] = table = _Waiting()
+        if event.shoe > table.shoe:
+            _flush(code, table, survey, actor, venue, report, progress)
+            table.shoe = event.shoe
         table.lines.append(line)
     for code, table in waiting.items():
-        _flush(code, table, actor, venue, report, progress)
+        _flush(code, table, survey, actor, venue, report, progress)
     report.refusals.sort(key=lambda refusal: refusal.number)
     return report
 
 
-def _refused_hands(file: LogFile, report: Report) -> set[Place]:
-    """The first pass: which hands of the file have a line that is bad or cannot have happened."""
+def _refused_hands(file: LogFile, tables: set[str], report: Report) -> set[Place]:
+    """Judge the lines of the tables that cannot be judged a shoe at a time, and what belongs to no table: which hands
+    have a line that is bad or cannot have happened.
+    """
     refused: set[Place] = set()
-    for fold in file.folds():
+    for fold in file.folds(tables):
         if isinstance(fold, HandFold) and fold.spoiled:
             refused.add((fold.context.table, fold.context.shoe, fold.number))
     if file.bad:
@@ -213,18 +221,50 @@ def _refused_hands(file: LogFile, report: Report) -> set[Place]:
                     if line.hand is not None:
                         refused.add(place)
                 report.refusals.append(Refusal(line.number, errors[line.number], place))
+    report.refused = len(refused)
     return refused
+
+
+def _judge(code: str, waiting: _Waiting, survey: Survey, report: Report) -> Refolded | None:
+    """Judge the waiting lines of a shoe by themselves, and leave out the hands that have one that cannot have happened.
+
+    Answers with the folded shoe where it holds all lines as they stand in the file.
+    """
+    if code in survey.disordered:
+        return None  # judged before
+    lines = waiting.lines
+    if (code, waiting.shoe) not in survey.unusual:
+        try:
+            return refold_shoe(code, [(line.position, cast(Event, line.event)) for line in lines])
+        except EventError:
+            pass  # line by line
+    folds, bad = fold_lines(lines)
+    errors = {line.number: line.error for line in bad}
+    out = {fold.number for fold in folds if isinstance(fold, HandFold) and fold.spoiled}
+    for line in lines:
+        if line.number in errors:
+            if line.hand is not None:
+                out.add(line.hand)
+            place = (code, waiting.shoe, line.hand)
+            report.refusals.append(Refusal(line.number, errors[line.number], place))
+    report.refused += len(out)
+    waiting.lines = [line for line in lines if line.hand not in out]
+    return None
 
 
 def _flush(
     code: str,
     waiting: _Waiting,
+    survey: Survey,
     actor: str,
     venue: Venue | None,
     report: Report,
     progress: Callable[[Report], None] | None,
 ) -> None:
     """Store the waiting lines; a table that is not there is made in `venue`."""
+    if not waiting.lines:
+        return
+    folded = _judge(code, waiting, survey, report)
     if not waiting.lines:
         return
     with transaction.atomic():
@@ -238,7 +278,7 @@ def _flush(
                 {line.hand for line in waiting.lines if line.hand is not None and line.shoe == waiting.shoe}
             )
         else:
-            _Adding(table, waiting, actor, report).store()
+            _Adding(table, waiting, folded, actor, report).store()
     waiting.lines = []
     if progress is not None:
         progress(report)
@@ -260,9 +300,11 @@ def _make_table(code: str, lines: Iterable[Line], venue: Venue) -> Table:
 class _Adding:
     """Adds the waiting lines of one shoe (and what came late for shoes before it) to a locked table."""
 
-    def __init__(self, table: Table, waiting: _Waiting, actor: str, report: Report) -> None:
+    def __init__(self, table: Table, waiting: _Waiting, folded: Refolded | None, actor: str, report: Report) -> None:
+        """`folded`: the waiting lines' shoe folded at their positions in the file, where they are all of it."""
         self.table = table
         self.waiting = waiting
+        self.folded = folded
         self.actor = actor
         self.report = report
         self.out = waiting.out
@@ -394,15 +436,31 @@ class _Adding:
                 _, event, _, line = new[shoe][0]
                 error = EventRefused("shoe", "shoe-behind", shoe=shoe, last=newest.number)
                 raise _Blame(line, (event.shoe, event.hand), error)
+            following = self._following(shoe, opened)
+            if self.folded is not None and following is None and self._is_as_judged(shoe, new[shoe]):
+                folded[shoe] = self.folded
+                continue
             try:
                 folded[shoe] = refold_shoe(
                     self.table.code,
                     [*self._stored_events(shoe), *((seq, event) for seq, event, _, _ in new[shoe])],
-                    self._following(shoe, opened),
+                    following,
                 )
             except EventError as error:
                 raise self._blame(error, new[shoe]) from error
         return folded
+
+    def _is_as_judged(self, shoe: int, new: list[tuple[int, Event, str, Line]]) -> bool:
+        """Whether the shoe is new, and all of its lines are added at the positions that they have in the file."""
+        lines = self.waiting.lines
+        return (
+            shoe == self.waiting.shoe
+            and shoe not in self.stored
+            and (self.newest is None or shoe > self.newest.number)
+            and len(new) == len(lines)
+            and new[0][0] == lines[0].position
+            and new[-1][0] == lines[-1].position
+        )
 
     def _stored_events(self, shoe: int) -> Iterator[Numbered]:
         if shoe in self.stored:

@@ -2,7 +2,8 @@
 
 A file is read twice. The first pass finds what a line can mean for earlier ones: amendments, decisions that came when
 the table was already at a later hand, and repeated keys. The second gives every line to the judge. Memory grows with
-those, and with the number of tables, not with the number of hands.
+those, and with the number of tables, not with the number of hands. :meth:`LogFile.survey` is a first pass that reads
+the lines in full; what it read it keeps for the second, up to a limit.
 
 Positions (``seq``) count a table's lines from 1; a line whose key was there before with the same content does not
 count.
@@ -16,12 +17,21 @@ import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple, cast
 
 import msgspec
 
-from dealing.rules.events import EVENTS, Amended, Event, EventError, format_time, parse_canonical, parse_line
+from dealing.rules.events import (
+    EVENTS,
+    Amended,
+    Event,
+    EventError,
+    format_event,
+    format_time,
+    parse_canonical,
+    parse_line,
+)
 from dealing.rules.judge import LATE, EventRefused, HandFold, ShoeFold, TableFold, check_amendment
 from dealing.rules.rulesets import Ruleset
 
@@ -80,6 +90,8 @@ class Head(msgspec.Struct):
 
 
 _decode_head = msgspec.json.Decoder(Head).decode
+#: Events that can mean something for earlier lines.
+_LOOKED_AT: Final[frozenset[type[Event]]] = LATE | {Amended}
 _LATE_NAMES: Final = frozenset(kind.name for kind in LATE)
 _LOOKS: Final = {
     "table": re.compile(rb'"table"\s*:\s*"([A-Z0-9-]{1,16})"'),
@@ -116,6 +128,19 @@ class _Keys:
 
     def close(self) -> None:
         self._db.close()
+
+
+class Survey(NamedTuple):
+    """What :meth:`LogFile.survey` found.
+
+    ``disordered``: tables that have a line which is bad, or belongs to an earlier shoe than the line before it, or
+    amends an entry of an earlier shoe. All others have their shoes one after the other, and each can be judged by
+    itself. ``unusual``: shoes of the others, as (table, number), with amendments or decisions on earlier hands: these
+    have to be judged line by line, by :func:`fold_lines`.
+    """
+
+    disordered: set[str]
+    unusual: set[tuple[str, int]]
 
 
 class LineFolder:
@@ -170,8 +195,15 @@ class LineFolder:
 
     # -- the second
 
-    def folds(self, lines: Iterable[Line]) -> Iterator[HandFold | ShoeFold]:
-        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
+    def reached(self, table: str, shoe: int, hand: int) -> None:
+        """What :meth:`look` notes of an ordinary line."""
+        self._at[table] = max(self._at.get(table, (0, 0)), (shoe, hand))
+
+    def folds(self, lines: Iterable[Line], only: Container[str] | None = None) -> Iterator[HandFold | ShoeFold]:
+        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up.
+
+        ``only``: ``lines`` are those of these tables.
+        """
         tables: dict[str, TableFold] = {}
         applied: set[int] = set()
         for line in lines:
@@ -189,9 +221,9 @@ class LineFolder:
             if fold.shoe is not None and fold.shoe.closed is None:
                 rest.append(fold.shoe)
             yield from self._finish(table, rest)
-        for late in self._late.values():
+        for (table, _, _), late in self._late.items():
             for line in late:
-                if line.error is None:
+                if line.error is None and (only is None or table in only):
                     error = EventRefused("hand", "no-hand", shoe=line.shoe, hand=line.hand)
                     self.bad.append(BadLine(line.number, error))
 
@@ -259,6 +291,51 @@ class LineFolder:
             yield fold
 
 
+def fold_lines(lines: Sequence[Line]) -> tuple[list[HandFold | ShoeFold], list[BadLine]]:
+    """What the judge makes of one whole shoe of a table, all of whose lines are events, and which it did not accept."""
+    folder = LineFolder()
+    events = {}
+    for line in lines:
+        event = cast(Event, line.event)
+        events[line.number] = (event, None)
+        text = format_event(event) if line.text is None else line.text
+        head = Head(event.name, event.table, event.shoe, event.hand)
+        folder.look(line.number, event.table, line.position, head, text.encode())
+    folder.looked(lambda number, raw: events[number])
+    return list(folder.folds(lines)), folder.bad
+
+
+class _Seen:
+    """What has been read of a table: how many lines that count, and the time of the last good one."""
+
+    __slots__ = ("at", "position")
+
+    def __init__(self, position: int, at: dt.datetime | None) -> None:
+        self.position = position
+        self.at = at
+
+
+class _Reader:
+    """How far a file has been read: the number and offset of the last line (once copied: the offset of the next)."""
+
+    __slots__ = ("done", "number", "offset", "table", "tables")
+
+    def __init__(self, offset: int) -> None:
+        self.number = 0
+        self.offset = offset
+        #: The table of the last line.
+        self.table: str | None = None
+        self.tables: dict[str, _Seen] = {}
+        self.done = False
+
+    def copy(self, offset: int) -> _Reader:
+        """From here, where the next line is at ``offset``."""
+        copy = _Reader(offset)
+        copy.number, copy.table = self.number, self.table
+        copy.tables = {table: _Seen(seen.position, seen.at) for table, seen in self.tables.items()}
+        return copy
+
+
 class LogFile:
     """A log file, to be read as lines or as what the judge makes of it.
 
@@ -278,6 +355,8 @@ class LogFile:
         self._repeated: dict[int, str] = {}  # number of a line that was there before -> its table
         self._keys_reused: dict[int, LineError] = {}
         self._indexed = False
+        self._kept: list[Line] = []  # the first lines, read already
+        self._after_kept = _Reader(self._start)
         #: Lines that were not accepted, as they come up; taken from here by whoever reports them.
         self.bad = self._folder.bad
 
@@ -294,10 +373,14 @@ class LogFile:
 
     # -- lines
 
-    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
-        """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long)."""
-        self._file.seek(self._start)
-        offset, number, readline = self._start, 0, self._file.readline
+    def _raw(self, offset: int | None = None, number: int = 0) -> Iterator[tuple[int, int, bytes]]:
+        """Each line that is not blank: number, offset in the file, bytes (cut off where it is far too long).
+
+        ``offset``, ``number``: go on from there, after the line of that number.
+        """
+        offset = self._start if offset is None else offset
+        self._file.seek(offset)
+        readline = self._file.readline
         while raw := readline(LINE_LIMIT + 1):
             number += 1
             here, size = offset, len(raw)
@@ -315,34 +398,55 @@ class LogFile:
     def lines(self) -> Iterator[Line]:
         """Every line that counts, in order: repeated ones are left out. Times are checked, the judge is not asked."""
         self._index()
-        positions: dict[str, int] = {}
-        last_at: dict[str, dt.datetime] = {}
-        table: str | None = None
-        repeated, spoiled = self._repeated, self._keys_reused
-        for number, _, raw in self._raw():
-            if number in repeated:
-                table = repeated[number]
-                continue
-            event, error, text = (None, None, None) if number in spoiled else _canonical(raw)
-            if event is None:
-                event, error = self._parse(number, raw)
+        yield from self._kept
+        if not self._after_kept.done:
+            yield from self._read(self._after_kept.copy(self._after_kept.offset), None)
+
+    def _read(self, at: _Reader, keys: _Keys | None) -> Iterator[Line]:
+        """The lines from ``at`` on, which goes along. With ``keys`` this is the first pass: notice is taken of the
+        lines that :meth:`_look` is about.
+        """
+        tables, repeated, reused = at.tables, self._repeated, self._keys_reused
+        for number, offset, raw in self._raw(at.offset, at.number):
+            event, error, text = _canonical(raw)
+            if event is None or event.key is not None or type(event) in _LOOKED_AT:
+                if keys is not None:
+                    head = read_head(raw)
+                    at.table = _table_of(head, at.table)
+                    if at.table is not None:
+                        position = tables[at.table].position + 1 if at.table in tables else 1
+                        self._look(number, offset, raw, head, at.table, position, keys)
+                if number in repeated:
+                    at.table = repeated[number]
+                    continue
+                if event is None or number in reused:
+                    (event, error), text = self._parse(number, raw), None
             shoe: int | None
             if event is not None:
-                table, shoe, hand = event.table, event.shoe, event.hand
-                at = event.at
-                last = last_at.get(table)
-                if last is None or at >= last:
-                    last_at[table] = at
+                table, shoe, hand, moment = event.table, event.shoe, event.hand, event.at
+                at.table = table
+                seen = tables.get(table)
+                if seen is None:
+                    tables[table] = seen = _Seen(0, moment)
+                last = seen.at
+                if last is None or moment >= last:
+                    seen.at = moment
                 else:
-                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(at.tzinfo)))
+                    if keys is not None and type(event) not in _LOOKED_AT:
+                        self._folder.reached(table, shoe, hand or 0)
+                    error = LineError("at", "at-earlier", last=format_time(last.astimezone(moment.tzinfo)))
                     event = None
+                seen.position = position = seen.position + 1
             else:
                 head = read_head(raw)
-                table, shoe, hand = _table_of(head, table), head.shoe, head.hand
-            position = 0
-            if table is not None:
-                positions[table] = position = positions.get(table, 0) + 1
-            yield _line(Line, (number, table, position, shoe, hand, event, error, text))
+                at.table = _table_of(head, at.table)
+                shoe, hand, position = head.shoe, head.hand, 0
+                if at.table is not None:
+                    seen = tables.setdefault(at.table, _Seen(0, None))
+                    seen.position = position = seen.position + 1
+            at.number, at.offset = number, offset
+            yield _line(Line, (number, at.table, position, shoe, hand, event, error, text))
+        at.done = True
 
     def _parse(self, number: int, raw: bytes) -> tuple[Event | None, EventError | None]:
         """The event of a line, or what is wrong with the line by itself."""
@@ -368,19 +472,70 @@ class LogFile:
         for number, offset, raw in self._raw():
             head = read_head(raw)
             table = _table_of(head, table)
-            if table is None:
-                continue
-            if head.key is not None and head.event in EVENTS:
-                first = keys.first(table, head.key, number, offset)
-                if first is not None:
-                    if self._same_as(raw, first[1]):
-                        self._repeated[number] = table
-                        continue
-                    self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
-            positions[table] = position = positions.get(table, 0) + 1
-            self._folder.look(number, table, position, head, raw)
+            if table is not None:
+                position = positions.get(table, 0) + 1
+                if self._look(number, offset, raw, head, table, position, keys):
+                    positions[table] = position
         keys.close()
         self._folder.looked(self._parse)
+
+    def _look(self, number: int, offset: int, raw: bytes, head: Head, table: str, position: int, keys: _Keys) -> bool:
+        """Take notice of a line, unless it is a repeated one: False then."""
+        if head.key is not None and head.event in EVENTS:
+            first = keys.first(table, head.key, number, offset)
+            if first is not None:
+                if self._same_as(raw, first[1]):
+                    self._repeated[number] = table
+                    return False
+                self._keys_reused[number] = LineError("key", "key-used", value=f"'{head.key}'", line=first[0])
+        self._folder.look(number, table, position, head, raw)
+        return True
+
+    def survey(self, keep: int) -> Survey:
+        """The first pass, of lines read in full: which tables and shoes cannot be judged shoe by shoe, in bulk.
+
+        To be called before anything else. The lines of the first ``keep`` bytes stay in memory, in four times as many;
+        those after them are read again.
+        """
+        self._indexed = True
+        disordered: set[str] = set()
+        unusual: set[tuple[str, int]] = set()
+        shoes: dict[str, tuple[int, int]] = {}  # the shoe a table is at, and the position of its first line
+        hands: dict[str, int] = {}
+        keys, reader, keeping = _Keys(), _Reader(self._start), True
+        limit = self._start + keep
+        for line in self._read(reader, keys):
+            if keeping:
+                self._kept.append(line)
+                if reader.offset >= limit:
+                    keeping = False
+                    self._after_kept = reader.copy(self._file.tell())
+            table, shoe, event = line.table, line.shoe, line.event
+            if table is None:
+                continue
+            if event is None or shoe is None:
+                disordered.add(table)
+                continue
+            at, hand = shoes.get(table), line.hand or 0
+            if at is None or shoe != at[0]:
+                if at is not None and shoe < at[0]:
+                    disordered.add(table)
+                shoes[table] = at = (shoe, line.position)
+                hands[table] = -1
+            if type(event) is Amended:
+                unusual.add((table, shoe))
+                if event.seq < at[1]:
+                    disordered.add(table)
+            elif hand > hands[table]:
+                hands[table] = hand
+                self._folder.reached(table, shoe, hand)
+            elif hand < hands[table] and type(event) in LATE:
+                unusual.add((table, shoe))
+        if keeping:
+            self._after_kept = reader
+        keys.close()
+        self._folder.looked(self._parse)
+        return Survey(disordered, unusual)
 
     def _same_as(self, raw: bytes, offset: int) -> bool:
         """Whether a line says the same as the one at ``offset``."""
@@ -399,10 +554,16 @@ class LogFile:
 
     # -- what the judge makes of it
 
-    def folds(self) -> Iterator[HandFold | ShoeFold]:
-        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up."""
+    def folds(self, only: Container[str] | None = None) -> Iterator[HandFold | ShoeFold]:
+        """Every hand, then its shoe, in log order; what was not accepted is put into :attr:`bad` as it comes up.
+
+        ``only``: of these tables, and what belongs to none.
+        """
         self._index()
-        return self._folder.folds(self.lines())
+        lines = self.lines()
+        if only is not None:
+            lines = (line for line in lines if line.table is None or line.table in only)
+        return self._folder.folds(lines, only)
 
     # -- in parts
 
@@ -424,13 +585,14 @@ class LogFile:
 class LogPart(LogFile):
     """Some tables' lines of a log file, as :meth:`LogFile.split` wrote them, numbered as in the whole."""
 
-    def _raw(self) -> Iterator[tuple[int, int, bytes]]:
-        self._file.seek(self._start)
-        offset = self._start
-        while frame := self._file.read(_FRAME.size):
-            number, size = _FRAME.unpack(frame)
-            yield number, offset, self._file.read(size)
-            offset += _FRAME.size + size
+    def _raw(self, offset: int | None = None, number: int = 0) -> Iterator[tuple[int, int, bytes]]:
+        offset = self._start if offset is None else offset
+        self._file.seek(offset)
+        read, frame_size, unpack = self._file.read, _FRAME.size, _FRAME.unpack
+        while frame := read(frame_size):
+            number, size = unpack(frame)
+            yield number, offset, read(size)
+            offset += frame_size + size
 
     def _read_line(self) -> bytes:
         _, size = _FRAME.unpack(self._file.read(_FRAME.size))

@@ -17,12 +17,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
+from dealing import importer
 from dealing.import_jobs import JobLostError
 from dealing.importer import NoVenueError, Report, import_log
 from dealing.log import record, record_many
+from dealing.logfile import LogFile
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.projections import differences
 from dealing.rules.events import Amended, Discarded, EventError, Moved, Paid, Voided, parse_event
+from dealing.rules.judge import HandFold
 from dealing.signals import event_recorded
 from dealing.simulator import simulate_shoe
 from dealing.triggers import suspended
@@ -546,6 +549,32 @@ def test_several_processes_say_and_store_what_one_does(seed: int) -> None:
             call_command("flush", interactive=False, verbosity=0)
     assert came_to[0] == came_to[1]
     assert came_to[0][0][0][0]  # something was refused, and in the same order
+
+
+@pytest.mark.parametrize("keep", [0, 2_000, importer.KEPT])
+@pytest.mark.parametrize("seed", range(6))
+def test_an_import_refuses_what_the_judge_does_not_accept(
+    monkeypatch: pytest.MonkeyPatch, seed: int, keep: int
+) -> None:
+    """Whatever of the file is kept from the first reading: what the judge says of it line by line."""
+    monkeypatch.setattr(importer, "KEPT", keep)
+    text = several(seed)
+    with LogFile(io.BytesIO(text.encode())) as file:
+        folds = list(file.folds())
+        bad = sorted((line.number, str(line.error)) for line in file.bad)
+        numbers = {number for number, _ in bad}
+        of_bad = {(line.table, line.shoe, line.hand) for line in file.lines() if line.number in numbers}
+    hands = [fold for fold in folds if isinstance(fold, HandFold)]
+    good = {(fold.context.table, fold.shoe, fold.number) for fold in hands if not fold.spoiled}
+    codes = [f"B{number:02}" for number in range(1, 6)]
+    house(*codes)
+    report = store(text)
+    sound(*codes)
+    assert bad
+    refused = [(one.number, str(one.error)) for one in report.refusals if one.error.code != "unknown-table"]
+    assert sorted(refused) == bad
+    stored = Hand.objects.values_list("shoe__table__code", "shoe__number", "number")
+    assert set(stored) == good - of_bad
 
 
 @pytest.mark.postgresql

@@ -28,6 +28,7 @@ from dealing.rules.cards import (
     is_spent,
 )
 from dealing.rules.events import (
+    CARD_TOKENS,
     Bet,
     BettingClosed,
     BettingOpened,
@@ -60,7 +61,7 @@ from dealing.rules.money import (
     wrong_payouts,
 )
 from dealing.rules.rulesets import Ruleset, Ruling, get_ruleset
-from dealing.rules.tableau import EMPTY, OPENING, Layout, Place
+from dealing.rules.tableau import EMPTY, OPENING, PLACES, Layout, Place
 
 #: What an event that cannot have happened is refused with.
 REFUSALS: Final[dict[str, str]] = {
@@ -782,11 +783,23 @@ class _Clean:
         self.closed = closed
         self.status = "closed" if closed else "open"
         self.result = _result(layout) if layout.due is None else None
-        self.after: _After = {ITSELF: self}
+        self.after = _After({ITSELF: self})
         self.by_points: dict[tuple[Place, int], _After | None] = {}
 
 
-_After = dict[int | None, Any]
+class _After(dict[int | None, Any]):
+    """Where the events lead; a card that was not seen in this situation yet leads where another of its points led."""
+
+    __slots__ = ()
+
+    def __missing__(self, token: int | None) -> Any:
+        if token is None or not 0 <= token < CARD_TOKENS:
+            raise KeyError(token)
+        place, index = divmod(token, _CARDS)
+        self[token] = after = self[ITSELF].by_points[PLACES[place], ALL_CARDS[index].value]
+        return after
+
+
 ITSELF: Final = -1
 #: The cut card has no token, for the shoe has to hear of it: a hand is not looked up whole with it.
 _CUT: Final = -2
