@@ -13,6 +13,7 @@ decimals, as ``2026-11-30T13:00:00.123456+00:00``.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -24,12 +25,18 @@ _encode: Final = msgspec.json.Encoder().encode
 
 def row_hash(prev_hash: str, seq: int, payload: str, actor: str, recorded_at: dt.datetime) -> str:
     """The hash of one row, hanging on the hash of the row before. `recorded_at` is aware."""
-    before, after = _around(actor, recorded_at)
-    return sha256(b"%s\n%s%s%s%d}" % (prev_hash.encode(), before, _encode(payload), after, seq)).hexdigest()
+    return hasher(actor, recorded_at)(prev_hash, seq, payload)
 
 
 @lru_cache(maxsize=64)
-def _around(actor: str, recorded_at: dt.datetime) -> tuple[bytes, bytes]:
-    """What stands before and after the payload, but for the position: the same for all rows of an import."""
+def hasher(actor: str, recorded_at: dt.datetime) -> Callable[[str, int, str], str]:
+    """:func:`row_hash` for the rows of one import: of the hash before, the position and the payload."""
     moment = recorded_at.astimezone(dt.UTC).isoformat(timespec="microseconds")
-    return b'{"actor":%s,"payload":' % _encode(actor), b',"recorded_at":%s,"seq":' % _encode(moment)
+    before = b'\n{"actor":%s,"payload":' % _encode(actor)
+    after = b',"recorded_at":%s,"seq":' % _encode(moment)
+    encode, digest = _encode, sha256
+
+    def hashed(prev_hash: str, seq: int, payload: str) -> str:
+        return digest(b"%s%s%s%s%d}" % (prev_hash.encode(), before, encode(payload), after, seq)).hexdigest()
+
+    return hashed

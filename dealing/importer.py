@@ -8,7 +8,6 @@ lines name are moved along.
 
 from __future__ import annotations
 
-import datetime as dt
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from dealing import rows
-from dealing.chain import row_hash
+from dealing.chain import hasher
 from dealing.log import LogError, check_not_ahead
 from dealing.logfile import Line, LogFile, Survey, fold_lines
 from dealing.models import Shoe, Table, TableEvent, Venue
@@ -99,15 +98,15 @@ class _Positions:
         self._runs: list[list[int]] = []  # position, seq, length
         self._by_seq: list[tuple[int, int]] = []  # seq, index of its run
 
-    def add(self, position: int, seq: int) -> None:
+    def add(self, position: int, seq: int, lines: int = 1) -> None:
         if self._runs:
             start, first, length = self._runs[-1]
             if position == start + length and seq == first + length:
-                self._runs[-1][2] += 1
+                self._runs[-1][2] += lines
                 return
         self._starts.append(position)
         insort(self._by_seq, (seq, len(self._runs)))
-        self._runs.append([position, seq, 1])
+        self._runs.append([position, seq, lines])
 
     def get(self, position: int) -> int | None:
         at = bisect_right(self._starts, position) - 1
@@ -140,8 +139,13 @@ class _Attempt:
     """How the lines of one shoe would be added, if the judge has nothing against it."""
 
     new: list[tuple[int, Event, str, Line]] = field(default_factory=list)
-    known: list[tuple[int, int]] = field(default_factory=list)
+    #: Positions in the file and in the log, and for how many lines on.
+    known: list[tuple[int, int, int]] = field(default_factory=list)
     groups: set[Group] = field(default_factory=set)
+    #: The groups that get new lines.
+    grown: set[Group] = field(default_factory=set)
+    #: All that waits is one new shoe.
+    whole: bool = False
 
 
 class _Blame(Exception):
@@ -309,7 +313,7 @@ class _Adding:
         self.report = report
         self.out = waiting.out
         self.out_lines: set[int] = set()
-        shoes = {cast(int, line.shoe) for line in waiting.lines}
+        shoes = {waiting.shoe} if folded is not None else {cast(int, line.shoe) for line in waiting.lines}
         self.newest = rows.select_one(Shoe, "WHERE table_id = %s ORDER BY number DESC LIMIT 1", [table.pk])
         self.stored: dict[int, list[tuple[int, str, int | None]]] = {}
         if table.last_seq:
@@ -335,10 +339,10 @@ class _Adding:
                 break
             except _Blame as blame:
                 self._refuse(blame)
-        for position, seq in attempt.known:
-            self.waiting.positions.add(position, seq)
+        for position, seq, lines in attempt.known:
+            self.waiting.positions.add(position, seq, lines)
         hands = {group for group in attempt.groups if group[1] is not None and group[0] == self.waiting.shoe}
-        stored = {(event.shoe, event.hand) for _, event, _, _ in attempt.new} & hands
+        stored = attempt.grown & hands
         self.report.stored += len(stored)
         self.report.skipped += len(hands - stored)
         if attempt.new:
@@ -363,6 +367,9 @@ class _Adding:
 
     def _attempt(self) -> _Attempt:
         """Tell new lines from stored ones and number the new ones. Raises `_Blame`."""
+        attempt = self._whole_shoe()
+        if attempt is not None:
+            return attempt
         attempt = _Attempt()
         here: dict[int, int] = {}
         behind: dict[Group, Iterator[tuple[int, str]]] = {}
@@ -399,7 +406,7 @@ class _Adding:
                     code = "stored-otherwise" if event.hand is not None else "shoe-stored-otherwise"
                     raise _Blame(line, group, ImportRefused("event", code, seq=known[0]))
                 here[line.position] = known[0]
-                attempt.known.append((line.position, known[0]))
+                attempt.known.append((line.position, known[0], 1))
                 continue
             at = event.at
             if last_at is not None and at < last_at:
@@ -412,21 +419,47 @@ class _Adding:
                     raise _Blame(line, group, error) from error
             seq, last_at = seq + 1, at
             here[line.position] = seq
-            attempt.known.append((line.position, seq))
+            attempt.known.append((line.position, seq, 1))
+            attempt.grown.add(group)
             attempt.new.append((seq, event, payload, line))
+        return attempt
+
+    def _whole_shoe(self) -> _Attempt | None:
+        """All lines that wait, numbered, where they are a shoe that was judged as a whole, and all new."""
+        folded, lines, last_at = self.folded, self.waiting.lines, self.table.last_at
+        if folded is None or self.stored or self.keys or self.out_lines:
+            return None
+        if any(shoe == self.waiting.shoe for shoe, _ in self.out):
+            return None
+        first, last = cast(Event, lines[0].event), cast(Event, lines[-1].event)
+        if type(first) is not ShoeOpened or last.at > timezone.now() or (last_at is not None and first.at < last_at):
+            return None
+        groups: set[Group] = {(first.shoe, hand.number) for hand in folded.hands}
+        seq = self.table.last_seq + 1
+        attempt = _Attempt(known=[(lines[0].position, seq, len(lines))], groups=groups, grown=groups, whole=True)
+        attempt.new = [
+            (seq, cast(Event, line.event), line.text or format_event(cast(Event, line.event)), line)
+            for seq, line in enumerate(lines, seq)
+        ]
         return attempt
 
     def _fold(self, attempt: _Attempt) -> dict[int, Refolded]:
         """Judge every shoe that gets new lines, with them. Raises `_Blame`."""
         new: dict[int, list[tuple[int, Event, str, Line]]] = {}
-        for added in attempt.new:
-            new.setdefault(added[1].shoe, []).append(added)
-        withdrawn = {event.seq for _, event, _, _ in attempt.new if isinstance(event, Amended) and event.entry is None}
-        opened = {
-            event.shoe: seq
-            for seq, event, _, _ in reversed(attempt.new)
-            if isinstance(event, ShoeOpened) and seq not in withdrawn
-        }
+        if attempt.whole:
+            new[self.waiting.shoe] = attempt.new
+            opened = {self.waiting.shoe: attempt.new[0][0]}
+        else:
+            for added in attempt.new:
+                new.setdefault(added[1].shoe, []).append(added)
+            withdrawn = {
+                event.seq for _, event, _, _ in attempt.new if isinstance(event, Amended) and event.entry is None
+            }
+            opened = {
+                event.shoe: seq
+                for seq, event, _, _ in reversed(attempt.new)
+                if isinstance(event, ShoeOpened) and seq not in withdrawn
+            }
         newest = self.newest
         if newest is not None and opened and newest.number not in new and newest.status == Shoe.Status.OPEN:
             new[newest.number] = []  # it is left for the next, and so is its last hand
@@ -513,25 +546,15 @@ class _Adding:
         )
         self.report.events += len(attempt.new)
 
-    def _chained(self, attempt: _Attempt, now: dt.datetime) -> Iterator[tuple[int, Event, str, str, str]]:
-        """The new lines in the table's chain: position, event, line, hash of the row before and its own. The table's
-        head goes along.
-        """
-        table, actor = self.table, self.actor
-        previous = table.head_hash
-        for seq, event, payload, _ in attempt.new:
-            hashed = row_hash(previous, seq, payload, actor, now)
-            yield seq, event, payload, previous, hashed
-            previous = hashed
-        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
-
     def _values(self, attempt: _Attempt) -> Iterator[tuple[Any, ...]]:
-        """The new rows, as `_COLUMNS` says."""
+        """The new rows, as `_COLUMNS` says. The table's head goes along."""
         now = timezone.now()
-        table, actor, recorded_at = self.table.pk, self.actor, rows.prepared_time(now)
-        for seq, event, payload, previous, hashed in self._chained(attempt, now):
+        table, actor, recorded_at = self.table, self.actor, rows.prepared_time(now)
+        previous, hashed = table.head_hash, hasher(actor, now)
+        for seq, event, payload, _ in attempt.new:
+            before, previous = previous, hashed(previous, seq, payload)
             yield (
-                table,
+                table.pk,
                 seq,
                 event.shoe,
                 event.hand,
@@ -540,30 +563,36 @@ class _Adding:
                 event.key,
                 event.by or "",
                 payload,
+                before,
                 previous,
-                hashed,
                 recorded_at,
                 actor,
             )
+        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
 
     def _copied(self, attempt: _Attempt) -> Iterator[str]:
-        """The new rows as lines for `rows.copy_lines`."""
+        """The new rows as lines for `rows.copy_lines`. The table's head goes along."""
         now, text = timezone.now(), rows.copy_text
-        table, actor, recorded_at = self.table.pk, text(self.actor), now.isoformat()
-        for seq, event, payload, previous, hashed in self._chained(attempt, now):
-            name, hand = event.name, event.hand
-            at = payload[_BEFORE_TIME + len(name) :][:_TIME]  # a canonical line: the time is where it always is
+        table, start, end = self.table, f"{self.table.pk}\t", f"\t{now.isoformat()}\t{text(self.actor)}\n"
+        previous, hashed = table.head_hash, hasher(self.actor, now)
+        for seq, event, payload, _ in attempt.new:
+            before, previous = previous, hashed(previous, seq, payload)
+            name, hand, key, by = event.name, event.hand, event.key, event.by
+            at = _BEFORE_TIME + len(name)  # a canonical line: the time is where it always is
             yield (
-                f"{table}\t{seq}\t{event.shoe}\t{NULL if hand is None else hand}\t{name}\t{at}\t"
-                f"{NULL if event.key is None else text(event.key)}\t{text(event.by) if event.by else ''}\t"
-                f"{text(payload)}\t{previous}\t{hashed}\t{recorded_at}\t{actor}\n"
+                f"{start}{seq}\t{event.shoe}\t{NULL if hand is None else hand}\t{name}\t{payload[at : at + _TIME]}\t"
+                f"{NULL if key is None else text(key)}\t{text(by) if by else ''}\t"
+                f"{text(payload) if _ESCAPE in payload else payload}\t{before}\t{previous}{end}"
             )
+        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
 
 
 #: Where the time stands in a canonical line, after the name, and how long it is.
 _BEFORE_TIME: Final = len('{"event": "", "at": "')
 _TIME: Final = len("2026-11-28T20:00:01.250+07:00")
 NULL: Final = rows.copy_text(None)
+#: Without it a line of JSON holds nothing that COPY wants written otherwise: control characters are escaped with it.
+_ESCAPE: Final = "\\"
 
 _COLUMNS: Final = (
     "table_id",

@@ -94,6 +94,7 @@ CARDS: Final[tuple[Card, ...]] = tuple(Card(rank, suit) for rank in RANKS for su
 RANK_CARDS: Final[tuple[Card, ...]] = tuple(Card(rank, "") for rank in RANKS)
 #: Every card that a log can name, by index.
 ALL_CARDS: Final[tuple[Card, ...]] = CARDS + RANK_CARDS
+_TEXTS: Final = tuple(card.text for card in ALL_CARDS)
 
 _NO_RANKS: Final = [0] * len(RANK_CARDS)
 
@@ -116,7 +117,7 @@ def no_counts() -> list[int]:
 
 def counts_to_json(counts: Sequence[int]) -> dict[str, int]:
     """Counts by card index -> counts by card text, of the cards that were seen."""
-    return {ALL_CARDS[i].text: n for i, n in enumerate(counts) if n}
+    return {text: n for text, n in zip(_TEXTS, counts, strict=False) if n}
 
 
 def counts_from_json(data: Mapping[str, int]) -> list[int]:

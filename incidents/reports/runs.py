@@ -119,7 +119,9 @@ def note_late_entries(
             times.append(hand.started_at)
         else:  # beside the hands, or of a hand that is no more
             times += TableEvent.objects.filter(table=table, seq=event.seq).values_list("at", flat=True)
-    for day in sorted({gaming_day(venue, at) for at in times if at < today}):
+    # Many hands of a shoe are of one quarter of an hour, and within it no day of any time zone begins.
+    quarters = {at.replace(minute=at.minute // 15 * 15, second=0, microsecond=0) for at in times if at < today}
+    for day in sorted({gaming_day(venue, at) for at in quarters}):
         changed = AuditDay.objects.filter(venue=venue, day=day)
         if not changed.update(changes=F("changes") + 1):
             AuditDay.objects.get_or_create(venue=venue, day=day)
