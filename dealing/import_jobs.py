@@ -76,6 +76,8 @@ def _work(part: BinaryIO, actor: str, venue: Venue | None, tell: Connection) -> 
     def told(report: Report) -> None:
         tell.send((report.lines, report.events))
 
+    for inherited in connections.all(initialized_only=True):
+        del connections[inherited.alias]  # another one of the parent's, that of its event loop or of none: not ours
     try:
         with LogPart(part) as file:
             said: Report | BaseException = import_file(file, actor, venue, told)
