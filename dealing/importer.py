@@ -8,8 +8,10 @@ lines name are moved along.
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, cast
 
@@ -37,6 +39,8 @@ IMPORT_MESSAGES: Final[dict[str, str]] = {
     "at-earlier": "is before the table's last event, which was at {last}",
 }
 
+#: Thresholds of the collector while importing.
+_SELDOM: Final = (100_000, 20, 20)
 #: So many bytes of a file are kept as events from the first reading to the second, in four times as many of memory.
 KEPT: Final = 32 << 20
 
@@ -185,6 +189,22 @@ def import_file(
     file: LogFile, actor: str, venue: Venue | None, progress: Callable[[Report], None] | None = None
 ) -> Report:
     """Store what is new in an open log file. `venue`: where tables that are not there are made; None: they are not."""
+    with _collecting_seldom():
+        return _import_file(file, actor, venue, progress)
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Let the collector of cyclic garbage look less often: an import makes many objects that stay, and few cycles."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def _import_file(file: LogFile, actor: str, venue: Venue | None, progress: Callable[[Report], None] | None) -> Report:
     report = Report()
     survey = file.survey(KEPT)
     refused = _refused_hands(file, survey.disordered, report)

@@ -183,8 +183,8 @@ def _new_hand(shoe: Shoe, fold: HandFold) -> Hand:
     hand = Hand.__new__(Hand)
     state = hand._state = ModelState()
     state.adding, state.db = False, connection.alias
+    state.fields_cache["shoe"] = shoe
     hand.__dict__.update(hand_fields(fold), id=None, shoe_id=shoe.pk, number=fold.number)
-    hand.shoe = shoe
     return hand
 
 
