@@ -149,6 +149,31 @@ class Table(models.Model):
         return self.last_hash or genesis_hash(self.code)
 
 
+class ChainWalk(models.Model):
+    """What the last walk along the whole of a table's log found; of every table one row.
+
+    `last_seq`: how far the chain is whole, `head` the hash there, where it is known. `problem` is empty where nothing
+    is broken; `broken_at` empty with a problem: no single row is to blame.
+    """
+
+    table = models.OneToOneField(
+        Table, verbose_name=_("table"), on_delete=models.CASCADE, primary_key=True, related_name="chain_walk"
+    )
+    walked_at = models.DateTimeField(_("walked at"))
+    last_seq = models.PositiveBigIntegerField(_("events"))
+    head = models.CharField(_("hash of the last event"), max_length=64, blank=True)
+    broken_at = models.PositiveBigIntegerField(_("broken at"), null=True, blank=True)
+    problem = models.TextField(_("reason"), blank=True)
+
+    class Meta:
+        verbose_name = _("walk along a log")
+        verbose_name_plural = _("walks along logs")
+        ordering = ("table_id",)
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.last_seq}"
+
+
 class BetLimit(models.Model):
     """The least and the most that a seat may stake on a bet at a table. One beyond it can be recorded all the same."""
 

@@ -16,8 +16,8 @@ import msgspec
 class ChainCheck(msgspec.Struct, kw_only=True):
     """The walk along the hash chain: from after position `checked_from` to `last_seq`, whose hash is `head`.
 
-    `checked_from` is where the audit of an earlier day had come to (0: the beginning). `broken_at` and `problem` name
-    the first break; `broken_at` None with a `problem`: no single row is to blame.
+    `checked_from` is where this walk began: 0 the beginning, else where the audit of an earlier day had come to.
+    `broken_at` and `problem` name the first break; `broken_at` None with a `problem`: no single row is to blame.
     """
 
     checked_from: int = 0

@@ -59,6 +59,9 @@ from dealing.verify import Broken, Head, Row, Walk, read_head, read_rows
 
 #: Where the audit of an earlier day had come to: a position and the hash of its row.
 Checked = tuple[int, str]
+#: A log of up to so many rows is walked from its beginning each night, whatever was walked before: a fortnight of a
+#: busy table, a few seconds. Longer ones are walked whole by `verify_tables`, beside the night's work.
+WHOLE_WALK: Final = 200_000
 #: Who dealt at a time, as a code; empty for nobody that is known.
 OnDuty = Callable[[dt.datetime], str]
 #: Called with the rows read so far, and how many there are.
@@ -79,18 +82,21 @@ def rejudge_table(
     ends: dt.datetime,
     *,
     checked: Checked | None = None,
+    anew: bool = True,
     duty: OnDuty | None = None,
     progress: Progress | None = None,
 ) -> TableNight:
     """Judge the hands that began at the table from `begins` on and before `ends`, as the log has them now.
 
-    `checked`: how far the chain was found whole before; left out, it is walked from the beginning. The hours of the
-    answer are in the time zone of `begins`. `duty` left out: as the recorded shifts say. Whatever `progress` raises
-    ends the work. Lines that cannot be read, and events that cannot have happened, are in the answer, never raised.
+    `checked`: how far the chain was found whole before. The chain is walked on from there; `anew`: a log of at most
+    `WHOLE_WALK` rows from its beginning all the same, as is one of which nothing was checked. The hours of the answer
+    are in the time zone of `begins`. `duty` left out: as the recorded shifts say. Whatever `progress` raises ends the
+    work. Lines that cannot be read, and events that cannot have happened, are in the answer, never raised.
     """
     with _snapshot():
         stored = _read_stored(table, begins, ends)
-    return _Night(table, begins, ends, stored, checked, duty or on_duty(table, begins, ends), progress).night()
+    whole = checked is None or (anew and stored.head.seq <= WHOLE_WALK)
+    return _Night(table, begins, ends, stored, checked, whole, duty or on_duty(table, begins, ends), progress).night()
 
 
 def day_positions(table_id: int, begins: dt.datetime, ends: dt.datetime, last: int) -> tuple[int, int]:
@@ -279,6 +285,7 @@ class _Night:
         ends: dt.datetime,
         stored: _Stored,
         checked: Checked | None,
+        whole: bool,
         dealer_at: OnDuty,
         progress: Progress | None,
     ) -> None:
@@ -286,6 +293,7 @@ class _Night:
         self.begins, self.ends = begins, ends
         self.stored = stored
         self.checked = checked
+        self.whole = whole
         self.dealer_at = dealer_at
         self.progress = progress
         self.lines: dict[int, _Lines] = {number: _Lines() for number in stored.shoes}
@@ -330,11 +338,10 @@ class _Night:
     # -- reading
 
     def _read(self) -> None:
-        """Walk what of the chain was not walked before, and read the shoes of the day."""
+        """Walk the chain, of a long log what was not walked before, and read the shoes of the day."""
         stored, head, code = self.stored, self.stored.head, self.table.code
         chain = self.answer.chain = ChainCheck(last_seq=head.seq, head=head.hash)
         seq, known = self.checked or (0, "")
-        chain.checked_from = seq
         last = head.seq if stored.following is None else stored.following - 1
         day = (stored.begin, last) if stored.shoes else None
         broken: Broken | None = None
@@ -343,6 +350,9 @@ class _Night:
             seq = head.seq
         elif seq and self._hash_at(seq) != known:
             broken = Broken(code, seq, "its hash is not the one that an earlier audit found there")
+        if self.whole:
+            seq = 0
+        chain.checked_from = seq
         alone = day is not None and day[1] < seq  # the day lies wholly before what is to be checked
         start = min(seq + 1, day[0]) if day is not None and not alone else seq + 1
         late = self._late(last + 1, seq) if day is not None else []
@@ -351,7 +361,8 @@ class _Night:
             walk = self._walk(*day)
             broken = broken or walk.broken
         walk = self._walk(start, head.seq)
-        broken = broken or walk.ended(head)
+        # Walked from the beginning, a row that does not fit is more exact than a hash that is another one than before.
+        broken = (walk.broken if seq == 0 else None) or broken or walk.ended(head)
         reader = Walk(code)
         for row in late:
             self._keep(row, reader.take(row), reader)

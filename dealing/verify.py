@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from django.db import connection
 from django.db.models import Max
+from django.utils import timezone
 
 from dealing import triggers
 from dealing.chain import row_hash
-from dealing.models import Table, TableEvent, genesis_hash
+from dealing.models import ChainWalk, Table, TableEvent, genesis_hash
 from dealing.rules.events import Event, EventError, parse_canonical, parse_line
 
 CHUNK = 2000
@@ -232,3 +233,19 @@ def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Ve
         if progress is not None and walk.seq % CHUNK == 0:
             progress(walk.seq)
     return Verified(code, walk.seq, walk.previous or "", walk.ended(head))
+
+
+def keep_walk(result: Verified) -> None:
+    """Keep what a walk from the beginning found, in place of what the one before did."""
+    broken = result.broken
+    table = Table.objects.get(code=result.table)
+    ChainWalk.objects.update_or_create(
+        table=table,
+        defaults={
+            "walked_at": timezone.now(),
+            "last_seq": result.events,
+            "head": result.head,
+            "broken_at": None if broken is None else broken.seq,
+            "problem": "" if broken is None else broken.problem,
+        },
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import logging
 from collections.abc import Callable
@@ -9,11 +10,12 @@ from collections.abc import Callable
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.utils import timezone
 
 from dealing import triggers
 from dealing.chain import row_hash
 from dealing.log import record, record_many
-from dealing.models import Hand, Table, TableEvent, genesis_hash
+from dealing.models import ChainWalk, Hand, Table, TableEvent, genesis_hash
 from dealing.tasks import verify_tables
 from dealing.verify import verify_table
 from tests.conftest import MakeTable
@@ -211,6 +213,24 @@ def test_the_nightly_task(log: Lines, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, "dealing.tasks"):
         assert verify_tables() == {"B07": "B07 position 4: its hash does not match its content"}
     assert "is broken" in caplog.text
+
+
+def test_what_the_last_walk_found_is_kept(log: Lines, run: Callable[..., tuple[int, str]]) -> None:
+    def kept() -> tuple[int, str, int | None, str]:
+        walk = ChainWalk.objects.get()
+        assert timezone.now() - walk.walked_at < dt.timedelta(minutes=1)
+        return walk.last_seq, walk.head, walk.broken_at, walk.problem
+
+    verify_tables()
+    whole = (ROWS, Table.objects.get().last_hash, None, "")
+    assert kept() == whole
+    actor = TableEvent.objects.get(seq=4).actor
+    tamper("UPDATE dealing_tableevent SET actor = 'nobody' WHERE seq = 4")
+    verify_tables()
+    assert kept() == (3, TableEvent.objects.get(seq=3).hash, 4, "its hash does not match its content")
+    tamper("UPDATE dealing_tableevent SET actor = %s WHERE seq = 4", actor)
+    assert run()[0] == 0
+    assert kept() == whole
 
 
 def test_recording_goes_on_after_verifying(log: Lines) -> None:

@@ -17,7 +17,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dealing import triggers
+from dealing import rejudge, triggers
+from dealing.chain import row_hash
 from dealing.exporter import export_table
 from dealing.gaming_days import bounds
 from dealing.importer import import_log
@@ -44,6 +45,12 @@ def tamper(sql: str, *params: Any) -> None:
     connection.check_constraints()
     with triggers.suspended(), connection.cursor() as cursor:
         cursor.execute(sql, params)
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every log counts as a long one: it is walked from where an earlier audit had come to."""
+    monkeypatch.setattr(rejudge, "WHOLE_WALK", 0)
 
 
 def store(events: list[Event]) -> None:
@@ -114,10 +121,19 @@ def check(table: Table, begins: dt.datetime, ends: dt.datetime, **options: Any) 
     cuts=st.lists(st.floats(0, 1), max_size=3),
     checked=st.floats(0, 1),
     ranks_only=st.booleans(),
+    whole_walk=st.sampled_from([0, 200_000]),
 )
 def test_every_hand_is_judged_as_audit_log_judges_it(
-    venue: Venue, seed: int, shoes: int, cuts: list[float], checked: float, ranks_only: bool
+    venue: Venue,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    shoes: int,
+    cuts: list[float],
+    checked: float,
+    ranks_only: bool,
+    whole_walk: int,
 ) -> None:
+    monkeypatch.setattr(rejudge, "WHOLE_WALK", whole_walk)
     code = f"H{TableEvent.objects.count()}"
     table = Table.objects.create(code=code, venue=venue, ruleset="insurance")
     store(simulated(code, shoes=shoes, seed=seed, hands=6, ranks_only=ranks_only))
@@ -130,7 +146,7 @@ def test_every_hand_is_judged_as_audit_log_judges_it(
     for night in nights:
         assert (night.differences, night.unreadable, night.gaps) == ([], [], [])
         assert (night.chain.whole, night.chain.last_seq, night.chain.head) == (True, table.last_seq, table.last_hash)
-        assert night.chain.checked_from == position.seq
+        assert night.chain.checked_from == (0 if whole_walk else position.seq)
     assert sum(night.events for night in nights) == len(events)
     assert sum(night.hands for night in nights) == Hand.objects.filter(shoe__table=table).count()
     # Every result is of one day alone, and the last day of a shoe has it whole.
@@ -399,6 +415,7 @@ def test_the_first_broken_row_is_named_and_the_rest_judged(log: Lines, change: s
         assert night.hands == 3
 
 
+@pytest.mark.usefixtures("long")
 def test_a_row_changed_after_it_was_checked_is_found_where_it_is_read_again(log: Lines) -> None:
     row = Table.objects.get()
     first = rejudge_table(row, *WIDE)
@@ -410,7 +427,33 @@ def test_a_row_changed_after_it_was_checked_is_found_where_it_is_read_again(log:
     assert night.chain.problem == "its hash is not the one that an earlier audit found there"
 
 
-def test_a_log_cut_short_together_with_its_head_is_found(log: Lines) -> None:
+def test_a_row_changed_after_it_was_checked_is_found_in_a_log_that_is_not_long(log: Lines) -> None:
+    row = Table.objects.get()
+    checked = (row.last_seq, row.last_hash)
+    tamper("UPDATE dealing_tableevent SET actor = 'nobody' WHERE seq = 4")
+    night = rejudge_table(row, START + DAY, START + 2 * DAY, checked=checked)
+    assert (night.chain.broken_at, night.chain.checked_from) == (4, 0)
+    assert night.chain.problem == "its hash does not match its content"
+
+
+def test_a_log_written_anew_from_a_row_on_is_found(log: Lines) -> None:
+    """Every hash fits, and the head's: only the hash that an earlier audit saw does not."""
+    row = Table.objects.get()
+    before = TableEvent.objects.get(seq=row.last_seq)
+    hashed = row_hash(before.prev_hash, before.seq, before.payload, "nobody", before.recorded_at)
+    tamper("UPDATE dealing_tableevent SET actor = 'nobody', hash = %s WHERE seq = %s", hashed, before.seq)
+    tamper("UPDATE dealing_table SET last_hash = %s", hashed)
+    assert rejudge_table(row, *WIDE).chain.whole
+    night = rejudge_table(row, *WIDE, checked=(before.seq, before.hash))
+    assert night.chain.broken_at == before.seq
+    assert night.chain.problem == "its hash is not the one that an earlier audit found there"
+
+
+@pytest.mark.parametrize("whole_walk", [0, 200_000])
+def test_a_log_cut_short_together_with_its_head_is_found(
+    log: Lines, monkeypatch: pytest.MonkeyPatch, whole_walk: int
+) -> None:
+    monkeypatch.setattr(rejudge, "WHOLE_WALK", whole_walk)
     row = Table.objects.get()
     checked = (row.last_seq, row.last_hash)
     head = TableEvent.objects.get(seq=24)
@@ -575,6 +618,9 @@ def test_a_day_long_past_reads_its_own_rows_and_no_more(table: MakeTable) -> Non
     store(lines)
     row.refresh_from_db()
     sizes: list[int] = []
-    check(row, START, START + DAY, checked=(row.last_seq, row.last_hash), progress=lambda done, of: sizes.append(of))
+    options = {"checked": (row.last_seq, row.last_hash), "progress": lambda done, of: sizes.append(of)}
+    check(row, START, START + DAY, anew=False, **options)
     first_day = TableEvent.objects.filter(shoe_number__lte=2).count()
     assert sizes[-1] == first_day
+    check(row, START, START + DAY, **options)
+    assert sizes[-1] == row.last_seq

@@ -17,11 +17,13 @@ from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
+from dealing import rejudge, triggers
 from dealing.gaming_days import begins, gaming_day
 from dealing.importer import import_log
 from dealing.log import record, record_many
-from dealing.models import Hand, Table, Venue
+from dealing.models import ChainWalk, Hand, Table, Venue
 from dealing.rejudge import rejudge_table
+from dealing.tasks import verify_tables
 from incidents.reports import runs, tasks
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, TableAudit
 from tests.conftest import MakeTable
@@ -644,6 +646,88 @@ def test_a_receiver_that_fails_undoes_the_entry(log: Lines, monkeypatch: pytest.
     with pytest.raises(RuntimeError), transaction.atomic():
         late(log)
     assert Table.objects.get().last_seq == seq
+
+
+# A row of an earlier night that was changed since.
+
+
+@pytest.fixture
+def two_nights(table: MakeTable, venue: Venue, day: dt.date, commit: Commit) -> Lines:
+    """The night before last is audited; last night has been played and is to be audited."""
+    table("B07")
+    lines = Lines()
+    lines.at = begins(venue, day - DAY) + HOUR
+    record_many([*lines.open(), *lines.hand(1)], actor="somchai")
+    commit(runs.start_by_hand, venue, day - DAY, by="Malee")
+    (report,) = night(venue, day - DAY)
+    assert report.chain_whole
+    lines.at = begins(venue, day) + HOUR
+    record_many([*lines.open(), *lines.hand(1)], actor="somchai")
+    return lines
+
+
+def tamper(seq: int) -> None:
+    with triggers.suspended(), connection.cursor() as cursor:
+        cursor.execute("UPDATE dealing_tableevent SET actor = 'nobody' WHERE seq = %s", [seq])
+
+
+def broken_of(report: AuditReport) -> list[tuple[str, int | None, str]]:
+    return [(one.table, one.seq, one.problem) for one in report.nightly.attention.broken]
+
+
+BROKEN = [("B07", 4, "its hash does not match its content")]
+
+
+def test_a_row_changed_after_its_night_is_in_the_next_report(
+    two_nights: Lines, venue: Venue, day: dt.date, commit: Commit
+) -> None:
+    tamper(4)
+    commit(runs.tick)
+    (report,) = night(venue, day)
+    assert broken_of(report) == BROKEN
+    (line,) = report.nightly.tables
+    assert (report.chain_whole, line.chain_whole, line.checked_from) == (False, False, 0)
+    walk = ChainWalk.objects.get()
+    assert (walk.last_seq, walk.broken_at, walk.problem) == (3, 4, BROKEN[0][2])
+    assert line.walked_at == walk.walked_at
+
+
+def test_of_a_long_log_it_is_in_the_report_once_the_whole_was_walked(
+    two_nights: Lines, venue: Venue, day: dt.date, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejudge, "WHOLE_WALK", 1)
+    whole = ChainWalk.objects.get()
+    assert whole.problem == ""
+    tamper(4)
+    commit(runs.tick)
+    (report,) = night(venue, day)
+    (line,) = report.nightly.tables
+    # Nobody has seen it, and the report says how much of the log it speaks of.
+    assert (broken_of(report), line.checked_from, line.walked_at) == ([], whole.last_seq, whole.walked_at)
+    verify_tables()
+    commit(runs.start_by_hand, venue, day, by="Malee")
+    _, again = night(venue, day)
+    assert broken_of(again) == BROKEN
+    assert (again.chain_whole, again.nightly.tables[0].chain_whole) == (False, False)
+    assert again.attention == report.attention + 1
+    commit(runs.start_by_hand, venue, day, by="Malee")
+    assert len(night(venue, day)) == 2  # another walk at another time says nothing else
+
+
+def test_the_days_of_an_archive_are_not_each_walked_from_the_beginning(
+    table: MakeTable, venue: Venue, day: dt.date, commit: Commit
+) -> None:
+    table("B07")
+    lines = Lines()
+    for ago in (30, 29):
+        lines.at = begins(venue, day - ago * DAY) + HOUR
+        record_many([*(lines.open() if ago == 30 else ()), *lines.hand(31 - ago)], actor="somchai")
+    for _ in range(8):
+        commit(runs.tick)
+    assert night(venue, day)[0].nightly.tables[0].checked_from == 0
+    for ago in (30, 29):
+        (report,) = night(venue, day - ago * DAY)
+        assert report.nightly.tables[0].checked_from == Table.objects.get().last_seq
 
 
 # The command.

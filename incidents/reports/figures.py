@@ -144,7 +144,11 @@ class Attention(msgspec.Struct, kw_only=True):
 
 
 class TableLine(msgspec.Struct, kw_only=True):
-    """A table's row in the report."""
+    """A table's row in the report.
+
+    `last_seq` and `head` are the end of its log. The audit walked its hash chain from after position `checked_from`
+    (0: from the beginning; None: was not kept); the whole of it was last walked at `walked_at` (None: never).
+    """
 
     code: str
     name: str
@@ -159,6 +163,8 @@ class TableLine(msgspec.Struct, kw_only=True):
     last_seq: int
     head: str
     chain_whole: bool
+    checked_from: int | None = None
+    walked_at: dt.datetime | None = None
 
 
 class DealerLine(msgspec.Struct, kw_only=True):

@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dealing.gaming_days import bounds
-from dealing.models import Dealer, StaffMember, Table, TableEvent
+from dealing.models import ChainWalk, Dealer, StaffMember, Table, TableEvent
 from dealing.night import Found, PaidTally, TableNight
 from incidents.models import Incident
 
@@ -77,6 +77,8 @@ class _Gathered:
             for part in self.parts
             if part.status == TableAudit.Status.DONE and part.night is not None
         }
+        walks = ChainWalk.objects.filter(table__venue=self.venue).select_related("table").order_by("table__code")
+        self.walks = {walk.table.code: walk for walk in walks}
 
     def figures(self) -> Figures:
         from .statistics import judge_game
@@ -119,6 +121,7 @@ class _Gathered:
         return [night for night in self.nights.values() if night.active or night.events]
 
     def _tables(self) -> list[TableLine]:
+        broken = {one.table for one in self._broken()}
         return [
             TableLine(
                 code=night.table,
@@ -133,10 +136,16 @@ class _Gathered:
                 unreadable=len(night.unreadable),
                 last_seq=night.chain.last_seq,
                 head=night.chain.head,
-                chain_whole=night.chain.whole,
+                chain_whole=night.table not in broken,
+                checked_from=night.chain.checked_from,
+                walked_at=self._walked_at(night.table),
             )
             for night in self.shown
         ]
+
+    def _walked_at(self, table: str) -> dt.datetime | None:
+        walk = self.walks.get(table)
+        return None if walk is None else walk.walked_at.astimezone(self.venue.zone)
 
     def _dealers(self) -> list[DealerLine]:
         hands: Counter[str] = Counter()
@@ -230,11 +239,7 @@ class _Gathered:
             payout_count=len(payouts),
             overpaid=sum((one for one in apart if one > 0), Decimal("0.00")),
             underpaid=-sum((one for one in apart if one < 0), Decimal("0.00")),
-            broken=[
-                BrokenChain(table=night.table, seq=night.chain.broken_at, problem=night.chain.problem)
-                for night in self.nights.values()
-                if not night.chain.whole
-            ],
+            broken=self._broken(),
             unreadable=listed(unreadable),
             unreadable_count=len(unreadable),
             differences=listed(differences),
@@ -249,6 +254,20 @@ class _Gathered:
                 if part.table_id not in self.nights
             ],
         )
+
+    def _broken(self) -> list[BrokenChain]:
+        """The breaks that this audit found, and those that the last whole walk did, at any table of the house."""
+        found = [
+            BrokenChain(table=night.table, seq=night.chain.broken_at, problem=night.chain.problem)
+            for night in self.nights.values()
+            if not night.chain.whole
+        ]
+        known = {(one.table, one.seq) for one in found}
+        return found + [
+            BrokenChain(table=table, seq=walk.broken_at, problem=walk.problem)
+            for table, walk in self.walks.items()
+            if walk.problem and (table, walk.broken_at) not in known
+        ]
 
     def _open_incidents(self) -> QuerySet[Incident]:
         """What waits for a decision, of this day and of those before, the oldest first."""

@@ -29,6 +29,7 @@ from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.night import TableNight
 from dealing.rejudge import Checked, day_positions, rejudge_table
 from dealing.rules.events import Amended, Event
+from dealing.verify import Broken, Verified, keep_walk
 
 from .models import AuditDay, AuditReport, AuditRun, ReportFile, TableAudit
 
@@ -263,6 +264,7 @@ def work(pk: int, *, later: bool = True) -> bool:
             table,
             *bounds(of_day.venue, of_day.day, of_day.day),
             checked=checked_before(table),
+            anew=_anew(part.run),
             progress=_Keeper(part),
         )
         done = _part_done(part, night, time.perf_counter() - started)
@@ -324,18 +326,32 @@ class _Keeper:
 
 def _part_done(part: TableAudit, night: TableNight, seconds: float) -> bool:
     events = part.events or night.events
-    done = _held(part).update(
-        status=Part.DONE,
-        claim=None,
-        lease_until=None,
-        night=night.as_json(),
-        events=events,
-        events_done=events,
-        seconds=round(seconds, 3),
-    )
-    if not done:
-        raise ClaimLost
+    with transaction.atomic():
+        done = _held(part).update(
+            status=Part.DONE,
+            claim=None,
+            lease_until=None,
+            night=night.as_json(),
+            events=events,
+            events_done=events,
+            seconds=round(seconds, 3),
+        )
+        if not done:
+            raise ClaimLost
+        _keep_walk(night)
     return True
+
+
+def _keep_walk(night: TableNight) -> None:
+    """Where the whole of the log was walked, this is the last such walk."""
+    chain = night.chain
+    if chain.checked_from:
+        return
+    if chain.whole:
+        keep_walk(Verified(night.table, chain.last_seq, chain.head, None))
+    else:
+        whole = chain.last_seq if chain.broken_at is None else min(chain.last_seq, chain.broken_at - 1)
+        keep_walk(Verified(night.table, whole, "", Broken(night.table, chain.broken_at, chain.problem)))
 
 
 def _let_go(part: TableAudit) -> None:
@@ -353,6 +369,13 @@ def checked_before(table: Table) -> Checked | None:
     whole = TableAudit.objects.filter(pk__in=list(newest[:_LOOKED_AT]), night__chain__problem="")
     found = whole.values_list("night__chain__last_seq", "night__chain__head")
     return max(((int(seq), str(head)) for seq, head in found if seq), default=None)
+
+
+def _anew(run: AuditRun) -> bool:
+    """Whether logs that are not long are walked from their beginning: not for each of the days of an old archive."""
+    day = run.of_day
+    recent = day.day > closed_day(day.venue, timezone.now()) - dt.timedelta(days=DAYS_BACK)
+    return recent or run.cause == AuditRun.Cause.HAND
 
 
 def _said(error: Exception) -> str:
@@ -446,7 +469,8 @@ def _lasting(figures: Any) -> dict[str, Any]:
         if one["of_this_day"]
     ]
     tables = [
-        {key: value for key, value in line.items() if key not in ("last_seq", "head")} for line in figures["tables"]
+        {key: value for key, value in line.items() if key not in ("last_seq", "head", "checked_from", "walked_at")}
+        for line in figures["tables"]
     ]
     left_out = {"open_count", "open_incidents"}
     return {

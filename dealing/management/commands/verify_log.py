@@ -11,7 +11,7 @@ from dealing.management.streams import LogCommand
 from dealing.models import Table
 from dealing.projections import differences
 from dealing.rules.events import EventError
-from dealing.verify import verify_table
+from dealing.verify import keep_walk, verify_table
 
 
 class Command(LogCommand):
@@ -33,6 +33,7 @@ class Command(LogCommand):
         whole = True
         for code in dict.fromkeys(tables or known):
             result = verify_table(code)
+            keep_walk(result)
             if result.broken is not None:
                 whole = False
                 self.stdout.write(self.style.ERROR(f"{result.broken}"))
