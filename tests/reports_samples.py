@@ -387,10 +387,12 @@ def figures(venue: str = "RIVER", name: str = "River House", day: dt.date = DAY,
     start = begin(day)
     ends = start + dt.timedelta(days=1)
     found = [(night.table, one) for night in of for one in night.findings]
+    paid_wrongly = [(night.table, one) for night in of for one in night.payouts]
     wrong = sorted(
-        ((night.table, one) for night in of for one in night.payouts),
+        (pair for pair in paid_wrongly if not pair[1].corrected),
         key=lambda pair: -abs(pair[1].paid - pair[1].owed),
     )
+    put_right = [one.paid - one.owed for _table, one in paid_wrongly if one.corrected]
     differences = [one.paid - one.owed for _table, one in wrong]
     codes = dict(Counter(one.code for _table, one in found).most_common())
     tables, dealers = _table_lines(of), _dealer_lines(of)
@@ -413,8 +415,10 @@ def figures(venue: str = "RIVER", name: str = "River House", day: dt.date = DAY,
         if one.state == "open" and code == "B04"
     ]
     attention = Attention(
-        open_incidents=open_incidents,
-        open_count=len(open_incidents),
+        open_incidents=[one for one in open_incidents if one.of_this_day],
+        open_count=sum(one.of_this_day for one in open_incidents),
+        older=[one for one in open_incidents if not one.of_this_day],
+        older_count=sum(not one.of_this_day for one in open_incidents),
         departures=_departures(day),
         departure_count=1,
         undecided=undecided[:LISTED],
@@ -438,6 +442,9 @@ def figures(venue: str = "RIVER", name: str = "River House", day: dt.date = DAY,
         payout_count=len(wrong),
         overpaid=sum((one for one in differences if one > 0), Decimal("0.00")),
         underpaid=-sum((one for one in differences if one < 0), Decimal("0.00")),
+        overpaid_corrected=sum((one for one in put_right if one > 0), Decimal("0.00")),
+        underpaid_corrected=-sum((one for one in put_right if one < 0), Decimal("0.00")),
+        corrected_count=len(put_right),
         broken=[BrokenChain(table="B04", seq=4711, problem=of[3].chain.problem)],
         unreadable=[
             TableNote(table="B04", text=one.problem, seq=one.seq, shoe=one.shoe, hand=one.hand)
@@ -596,6 +603,12 @@ def month(venue: str = "RIVER", name: str = "River House", of: dt.date = DAY) ->
         departure_count=full.attention.departure_count,
         overpaid=sum((line.overpaid for line in lines), Decimal("0.00")),
         underpaid=sum((line.underpaid for line in lines), Decimal("0.00")),
+        overpaid_corrected=full.attention.overpaid_corrected * busy,
+        underpaid_corrected=full.attention.underpaid_corrected * busy,
+        corrected_count=full.attention.corrected_count * busy,
+        attention=sum(line.attention for line in lines),
+        open_incidents=[*full.attention.older, *full.attention.open_incidents],
+        open_count=full.attention.older_count + full.attention.open_count,
         amenders=full.amenders,
         paid=full.paid,
         flags=full.game.flags,
@@ -679,7 +692,7 @@ def save_month(venue: Venue, of: MonthFigures | None = None, *, revision: int = 
         hands=of.hands,
         events=of.events,
         findings=of.findings,
-        attention=sum(line.attention for line in of.days),
+        attention=of.attention or 0,
         flags=len(of.flags),
         chain_whole=all(line.chain_whole for line in of.days),
     )

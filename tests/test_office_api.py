@@ -64,7 +64,7 @@ def test_the_list_has_the_revisions_that_speak(reader: Client, four: list[AuditR
     assert days(data) == [("nightly", "2026-07-12", 1), ("nightly", "2026-07-11", 2), ("monthly", "2026-07-01", 1)]
     assert (data["next"], data["previous"]) == (None, None)
     one = data["results"][1]
-    assert (one["venue"], one["hands"], one["findings"], one["attention"]) == ("RIVER", 1120, 94, 79)
+    assert (one["venue"], one["hands"], one["findings"], one["attention"]) == ("RIVER", 1120, 94, 74)
     assert (one["flags"], one["chain_whole"], one["cause"]) == (3, False, "late")
     assert dt.datetime.fromisoformat(one["made_at"]).tzinfo is not None
     assert "figures" not in one
@@ -122,7 +122,7 @@ def test_a_report_with_all_its_figures_as_stored(reader: Client, four: list[Audi
     data = read(reader, f"{LIST}RIVER/2026-07-11/")
     assert data["revision"] == 2
     assert data["figures"] == four[1].figures == samples.figures().as_json()
-    assert data["figures"]["attention"]["overpaid"] == "6600.00", "money is exact text"
+    assert data["figures"]["attention"]["overpaid"] == "5725.00", "money is exact text"
     assert read(reader, f"{LIST}RIVER/2026-07-11/1/")["figures"] == four[0].figures
     assert read(reader, f"{LIST}RIVER/2026-07/")["figures"] == four[3].figures
     own = urlsplit(data["links"]["self"])

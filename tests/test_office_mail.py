@@ -173,7 +173,7 @@ def test_the_mail_in_english(venue: Venue, subscribe: Subscribe) -> None:
     assert deliver.send_waiting() == deliver.Sent(sent=1)
     (message,) = mail.outbox
     day = report.day.isoformat()
-    assert message.subject == f"River House: nightly report {day} – 79 things want attention"
+    assert message.subject == f"River House: nightly report {day} – 74 things want attention"
     assert message.to == ["malee@house.example"]
     assert message.from_email == "Audit <audit@audit.example>"
     text, html, attached = parts_of(message)
@@ -186,7 +186,7 @@ def test_the_mail_in_english(venue: Venue, subscribe: Subscribe) -> None:
         assert "hands 31 to 33 are missing" in said
         assert "and 43 more" in said, "long lists are cut"
         assert "1,120" in said
-        assert "6,600.00" in said
+        assert "5,725.00" in said
         assert "ผู้เล่นเห็นไพ่แล้วทั้งโต๊ะ" in said
     assert text.index("Hash chain broken") < text.index("Open incidents") < text.index("Hands: 1,120")
     (name,) = attached
@@ -543,8 +543,8 @@ def test_a_real_mail_server(venue: Venue, subscribe: Subscribe, server: MailServ
     assert (errors["MALEE"], errors["PRASERT"]) == ("", "")
     for raw in server.taken:
         text, html, attached = parts_of(raw)
-        assert "79" in text
-        assert "79" in html
+        assert "74" in text
+        assert "74" in html
         (pdf,) = attached.values()
         assert PdfReader(io.BytesIO(pdf)).pages
         parsed = email.message_from_bytes(raw, policy=email.policy.default)

@@ -91,7 +91,7 @@ def test_everything_that_is_watched(
     codes = samples.figures().codes
     assert {key[1]: value for key, value in found.items() if key[0] == "baccarat_report_findings"} == codes
     assert found["baccarat_report_hands", "RIVER"] == 1120
-    assert found["baccarat_report_attention", "RIVER"] == 79
+    assert found["baccarat_report_attention", "RIVER"] == 74
     assert found["baccarat_report_flags", "RIVER"] == 3
     assert found["baccarat_report_chain_whole", "RIVER"] == 0
     assert found["baccarat_report_missing", "RIVER"] == 1, "the house has a log, and last night no report"

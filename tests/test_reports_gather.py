@@ -107,15 +107,23 @@ def test_what_waits_stands_with_its_age_the_oldest_first(house: House) -> None:
     old = house.incident(2)
     Incident.objects.filter(pk=old.pk).update(opened_at=timezone.now() - dt.timedelta(days=3))
     figures = audit(house)
-    waiting = figures.attention.open_incidents
-    assert [(one.incident, one.hand, one.of_this_day) for one in waiting] == [
-        (old.pk, 2, False),
-        (house.incident(1).pk, 1, True),
-    ]
-    assert 3 * 86400 <= waiting[0].age < 3 * 86400 + 600
-    assert "fifth-card-misplaced" in waiting[1].codes
-    assert figures.attention.open_count == figures.attention.count == 2
+    (new,), (older,) = figures.attention.open_incidents, figures.attention.older
+    assert (new.incident, new.hand, new.of_this_day) == (house.incident(1).pk, 1, True)
+    assert (older.incident, older.hand, older.of_this_day) == (old.pk, 2, False)
+    assert 3 * 86400 <= older.age < 3 * 86400 + 600
+    assert "fifth-card-misplaced" in new.codes
+    assert (figures.attention.open_count, figures.attention.older_count) == (1, 1)
+    assert figures.attention.count == 1  # what waits since before was counted on its own day
     assert figures.codes["fifth-card-misplaced"] == 2
+
+
+def test_an_empty_night_does_not_count_what_waits_since_before(house: House) -> None:
+    house.record(f"{MISPLACED} hand:2 {MISPLACED}")
+    Incident.objects.update(opened_at=timezone.now() - dt.timedelta(days=3))
+    Incident.objects.filter(hand_number=2).update(opened_at=timezone.now() - dt.timedelta(days=4))
+    attention = audit(house).attention
+    assert (attention.count, attention.open_count, attention.older_count) == (0, 0, 2)
+    assert [one.hand for one in attention.older] == [2, 1]  # the oldest first
 
 
 def test_what_came_after_the_day_is_not_of_it(house: House) -> None:
@@ -318,6 +326,8 @@ def test_what_the_tables_say_is_put_together(house: House, table: MakeTable, ven
     attention = figures.attention
     assert [one.difference for one in attention.payouts] == [Decimal(-50), Decimal(5)]
     assert (attention.overpaid, attention.underpaid) == (Decimal(5), Decimal(50))
+    put_right = (attention.corrected_count, attention.overpaid_corrected, attention.underpaid_corrected)
+    assert put_right == (1, Decimal(0), Decimal(94))
     assert [(one.table, one.seq) for one in attention.broken] == [("B01", 7)]
     assert attention.unreadable[0].text == "no JSON"
     assert attention.differences[0].text == "shoe 1 hand 1: otherwise"

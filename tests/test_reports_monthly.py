@@ -14,7 +14,7 @@ from django.utils import timezone
 from dealing.models import Venue
 from incidents.models import Decision, Incident
 from incidents.reports import deliver, files, monthly, plots
-from incidents.reports.figures import MonthFigures
+from incidents.reports.figures import Attention, MonthFigures
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportDelivery, ReportSubscription
 from incidents.reports.monthly import add_up, after, make_month
 from tests import reports_samples as samples
@@ -72,6 +72,27 @@ def test_the_latest_revisions_are_added_up(venue: Venue) -> None:
     assert figures.decisions.void_returned == Decimal("18000.00")
     assert [(line.person, line.corrected) for line in figures.amenders] == [("NOK", 12), ("@lek", 4)]
     assert MonthFigures.from_json(figures.as_json()) == figures
+
+
+def test_a_month_counts_each_incident_once(venue: Venue) -> None:
+    """It waits for three nights: on the first it is new, then it stands apart; the month has it as it ends."""
+    first = samples.figures(venue.code, venue.name, JULY)
+    new = first.attention.open_incidents[0]
+    for number, day in enumerate((JULY, dt.date(2025, 7, 2), dt.date(2025, 7, 3))):
+        attention = Attention(payout_count=2)
+        if number:
+            attention.older, attention.older_count = [new], 1
+        else:
+            attention.open_incidents, attention.open_count = [new], 1
+        save(venue, day, attention=attention)
+    figures = add_up(venue, JULY)
+    assert figures is not None
+    assert [line.attention for line in figures.days] == [3, 2, 2]
+    assert (figures.attention, figures.open_count, figures.open_incidents) == (7, 1, [new])
+    save(venue, dt.date(2025, 7, 4))  # by the last night it is decided
+    figures = add_up(venue, JULY)
+    assert figures is not None
+    assert (figures.attention, figures.open_count) == (6, 0)
 
 
 def test_there_is_nothing_to_add_up_in_an_empty_month(venue: Venue) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def test_what_wants_attention_comes_first_with_links(manager: Client, venue: Ven
     text = words(answer)
     assert answer.status_code == 200
     body = answer.content.decode()
-    groups = ["broken", "open", "departures", "undecided", "payouts", "differences", "unreadable", "gaps", "no-log"]
+    groups = ["broken", "differences", "unreadable", "gaps", "no-log", "open", "departures", "undecided", "payouts"]
+    groups.append("older")
     assert re.findall(r'<h3 id="group-([a-z-]+)"', body) == groups
     assert re.findall(r'<a href="#group-([a-z-]+)"', body) == groups
     order = ["things want attention", "What needs attention", "Against the days before", "By table", "By dealer"]
@@ -75,8 +77,9 @@ def test_what_wants_attention_comes_first_with_links(manager: Client, venue: Ven
     assert 'href="/tables/B06/"' in body  # a table without a log
     assert re.search(r'href="/tables/B0\d/\d/\d+/">B0\d shoe \d hand \d+</a>', body)  # a hand paid wrongly
     assert "waiting for 35 hours" in text
-    assert "from a day before" in text
-    assert "+875.00" in text
+    assert "Still open from before" in text
+    assert "875.00 put right since" in text
+    assert "not put right" in text
     assert "hands 31 to 33 are missing" in text
     assert "Void the hand" in text
     assert "1 table in use had no event on this day: B05" in text
@@ -484,3 +487,23 @@ def test_a_scheduler_that_stands_still_is_told(manager: Client, venue: Venue, ni
     text = words(manager.get("/reports/status/"))
     assert "last did so 3 hours ago. It should do so every minute" in text
     assert manager.get("/health/night/").json()["beat"] == ticked.isoformat()
+
+
+def test_money_that_was_put_right_stands_beside_what_is_still_wrong(
+    manager: Client, venue: Venue, night: dt.date
+) -> None:
+    figures = samples.quiet(venue.code, venue.name, night)
+    figures.attention.overpaid_corrected, figures.attention.corrected_count = Decimal("650.00"), 2
+    report = samples.save_report(venue, figures)
+    text = words(manager.get(reverse("reports:report", args=[report.pk])))
+    assert "Nothing wants attention" in text
+    assert "Paid too much 0.00 650.00 put right since Paid too little 0.00" in text
+
+
+def test_what_came_after_the_day_is_named_where_its_number_stands_on_every_page(
+    manager: Client, venue: Venue, night: dt.date, table: MakeTable
+) -> None:
+    report = samples.save_report(venue, samples.quiet(venue.code, venue.name, night))
+    samples.open_incident(table())
+    text = words(manager.get(reverse("reports:report", args=[report.pk])))
+    assert "1 open incident came after this day and is not in this report." in text

@@ -101,10 +101,17 @@ class TableGap(msgspec.Struct, kw_only=True):
 
 
 class Attention(msgspec.Struct, kw_only=True):
-    """What somebody has to look at today, the worst first in each list; see `LISTED` for the counts."""
+    """What somebody has to look at today, the worst first in each list; see `LISTED` for the counts.
+
+    `open_incidents` are those of the day, `older` those of days before that still wait; reports of before `older` had
+    both in the first. `overpaid` and `underpaid` is the money of `payouts`, which nobody put right; what was put right
+    since is in the `…_corrected` ones.
+    """
 
     open_incidents: list[OpenIncident] = []
     open_count: int = 0
+    older: list[OpenIncident] = []
+    older_count: int = 0
     departures: list[Departure] = []
     departure_count: int = 0
     undecided: list[Undecided] = []
@@ -113,6 +120,9 @@ class Attention(msgspec.Struct, kw_only=True):
     payout_count: int = 0
     overpaid: Decimal = Decimal("0.00")
     underpaid: Decimal = Decimal("0.00")
+    overpaid_corrected: Decimal = Decimal("0.00")
+    underpaid_corrected: Decimal = Decimal("0.00")
+    corrected_count: int = 0
     broken: list[BrokenChain] = []
     unreadable: list[TableNote] = []
     unreadable_count: int = 0
@@ -128,7 +138,10 @@ class Attention(msgspec.Struct, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many things want attention; 0 on a quiet night. Silent tables are worth a line, not an alarm."""
+        """How many things of this day want attention; 0 on a quiet night.
+
+        What waits since before was counted on its own day. Silent tables are worth a line, not an alarm.
+        """
         return (
             self.open_count
             + self.departure_count
@@ -342,7 +355,11 @@ class DayLine(msgspec.Struct, kw_only=True):
 
 
 class MonthFigures(msgspec.Struct, kw_only=True):
-    """A monthly report: the nightly ones added up. `missing`: days of the month without a report."""
+    """A monthly report: the nightly ones added up. `missing`: days of the month without a report.
+
+    `attention` has each open incident once: those that were open at the month's end, `open_incidents` the oldest of
+    them; None in reports of before it was kept.
+    """
 
     venue: str
     venue_name: str
@@ -363,6 +380,12 @@ class MonthFigures(msgspec.Struct, kw_only=True):
     departure_count: int = 0
     overpaid: Decimal = Decimal("0.00")
     underpaid: Decimal = Decimal("0.00")
+    overpaid_corrected: Decimal = Decimal("0.00")
+    underpaid_corrected: Decimal = Decimal("0.00")
+    corrected_count: int = 0
+    attention: int | None = None
+    open_incidents: list[OpenIncident] = []
+    open_count: int = 0
     amenders: list[AmenderLine] = []
     paid: dict[str, PaidTally] = {}
     flags: list[Flag] = []

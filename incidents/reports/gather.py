@@ -214,7 +214,9 @@ class _Gathered:
     def _attention(self, decided: Decided) -> Attention:
         waiting = self._open_incidents()
         undecided, otherwise = self._compared()
-        payouts = self._payouts()
+        every = self._payouts()
+        payouts = [one for one in every if not one.corrected]
+        put_right = [one.difference for one in every if one.corrected]
         differences = [
             *(TableNote(table=night.table, text=text) for night in self.nights.values() for text in night.differences),
             *otherwise,
@@ -228,17 +230,23 @@ class _Gathered:
         gaps = [TableGap(table=night.table, gap=gap) for night in self.nights.values() for gap in night.gaps]
         silent, no_log = self._silent()
         apart = [one.difference for one in payouts]
+        of_this_day, before = waiting.filter(opened_at__gte=self.span[0]), waiting.filter(opened_at__lt=self.span[0])
         return Attention(
-            open_incidents=self._listed_incidents(waiting),
-            open_count=waiting.count(),
+            open_incidents=self._listed_incidents(of_this_day),
+            open_count=of_this_day.count(),
+            older=self._listed_incidents(before),
+            older_count=before.count(),
             departures=listed(decided.departures),
             departure_count=len(decided.departures),
             undecided=listed(undecided),
             undecided_count=len(undecided),
             payouts=listed(payouts),
             payout_count=len(payouts),
-            overpaid=sum((one for one in apart if one > 0), Decimal("0.00")),
-            underpaid=-sum((one for one in apart if one < 0), Decimal("0.00")),
+            overpaid=_too_much(apart),
+            underpaid=_too_much(-one for one in apart),
+            overpaid_corrected=_too_much(put_right),
+            underpaid_corrected=_too_much(-one for one in put_right),
+            corrected_count=len(put_right),
             broken=self._broken(),
             unreadable=listed(unreadable),
             unreadable_count=len(unreadable),
@@ -292,7 +300,7 @@ class _Gathered:
         ]
 
     def _payouts(self) -> list[Payout]:
-        """Wrong payments that nobody has put right, the most money first."""
+        """Wrong payments, put right since or not, the most money first."""
         wrong = [
             Payout(
                 table=night.table,
@@ -304,12 +312,11 @@ class _Gathered:
                 owed=one.owed,
                 paid=one.paid,
                 difference=one.paid - one.owed,
-                corrected=False,
+                corrected=one.corrected,
                 dealer=one.dealer,
             )
             for night in self.nights.values()
             for one in night.payouts
-            if not one.corrected
         ]
         return sorted(wrong, key=lambda one: (-abs(one.difference), one.at))
 
@@ -454,6 +461,11 @@ class _Recorded:
     def more_than(self, judged: Iterable[Found]) -> bool:
         """Whether it has findings that the judge does not (any more) make."""
         return bool(Counter(self.codes) - Counter(one.code for one in judged))
+
+
+def _too_much(of: Iterable[Decimal]) -> Decimal:
+    """The positive ones, added up."""
+    return sum((one for one in of if one > 0), Decimal("0.00"))
 
 
 def _most_common(codes: Iterable[str]) -> dict[str, int]:

@@ -103,7 +103,7 @@ def make_month(venue: Venue, month: dt.date) -> AuditReport | None:
             hands=figures.hands,
             events=figures.events,
             findings=figures.findings,
-            attention=sum(line.attention for line in figures.days),
+            attention=figures.attention or 0,
             flags=len(figures.flags),
             chain_whole=all(line.chain_whole for line in figures.days),
         )
@@ -139,6 +139,9 @@ def add_up(venue: Venue, month: dt.date) -> MonthFigures | None:
     before = days[0] - dt.timedelta(days=1)
     month_before = nightly.filter(day__gte=before.replace(day=1), day__lte=before)
     departures = [one for night in nights for one in night.attention.departures]
+    last = nights[-1].attention
+    waiting = sorted((*last.older, *last.open_incidents), key=lambda one: (one.opened_at, one.incident))
+    open_count = last.older_count + last.open_count
     return MonthFigures(
         venue=venue.code,
         venue_name=venue.name,
@@ -159,6 +162,13 @@ def add_up(venue: Venue, month: dt.date) -> MonthFigures | None:
         departure_count=sum(night.attention.departure_count for night in nights),
         overpaid=sum((night.attention.overpaid for night in nights), Decimal("0.00")),
         underpaid=sum((night.attention.underpaid for night in nights), Decimal("0.00")),
+        overpaid_corrected=sum((night.attention.overpaid_corrected for night in nights), Decimal("0.00")),
+        underpaid_corrected=sum((night.attention.underpaid_corrected for night in nights), Decimal("0.00")),
+        corrected_count=sum(night.attention.corrected_count for night in nights),
+        # An incident that waits for nights is one thing to see to: it is counted as it stood at the month's end.
+        attention=open_count + sum(night.attention.count - night.attention.open_count for night in nights),
+        open_incidents=waiting[:LISTED],
+        open_count=open_count,
         amenders=_amenders(nights),
         paid=added_pays(night.paid for night in nights),
         flags=[_of_day(flag, night) for night in nights for flag in night.game.flags],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
@@ -26,18 +26,13 @@ from dealing.models import Hand
 from incidents.models import Incident
 
 from . import telling
-from .figures import Attention, DealerLine, Figures, MonthFigures, Rate, TableLine
+from .figures import Attention, DealerLine, Figures, MonthFigures, OpenIncident, Rate, TableLine
 from .models import AuditReport
 
 #: Lines of a group that are seen without unfolding it.
 FIRST: Final = 5
 #: Rows of tables and dealers that are seen without unfolding the rest.
 ROWS: Final = 12
-#: The groups in the order in which somebody has to see to them.
-ORDER: Final = (
-    *("failed", "broken", "open", "departures", "undecided"),
-    *("payouts", "differences", "unreadable", "gaps", "no-log"),
-)
 #: Those that nobody can set right by deciding: something is wrong with the record itself.
 GRAVE: Final = frozenset({"failed", "broken", "differences", "unreadable"})
 #: Those whose text is the judge's or the log's own, in English.
@@ -67,6 +62,7 @@ class Group:
     hint: str
     count: int
     items: Sequence[Item]
+    waiting: bool = False
 
     @property
     def first(self) -> Sequence[Item]:
@@ -119,6 +115,7 @@ def hint(key: str) -> str:
         "failed": _("The audit could not read these tables. Their hands are not in this report."),
         "broken": _("Somebody or something changed stored entries. Keep a copy, and tell whoever runs the database."),
         "open": _("A manager decides each of these."),
+        "older": _("From days before, the oldest first. Each was counted on its own day, and still has to be decided."),
         "departures": _("The rules asked for something else. Read whether the reason is good enough."),
         "undecided": _("The judge finds these in the log, and no incident knows of them. Look at the hands."),
         "payouts": _("Paid otherwise than owed, and not put right so far."),
@@ -131,45 +128,50 @@ def hint(key: str) -> str:
 
 
 def groups_of(attention: Attention, zone: ZoneInfo) -> list[Group]:
-    """What wants attention, in the order in which somebody has to see to it. Two statements."""
-    told = {group.key: group for group in telling.attention_groups(attention, zone) if group.count}
+    """What wants attention, the worst first. Two statements."""
+    return _groups(telling.attention_groups(attention, zone), attention, zone)
+
+
+def _groups(told: Iterable[telling.Group], attention: Attention, zone: ZoneInfo) -> list[Group]:
     links, since = _Links(attention), _since(attention)
     out = []
-    for key in (*ORDER, *(key for key in told if key not in ORDER)):
-        if key not in told:
+    for group in told:
+        key = group.key
+        if not group.count:
             continue
-        group = told[key]
         items = [
             Item(line.where, line.text, line.aside, href, became, facts)
             for line, href, became, facts in zip(
                 group.lines, links.of(key), _became(key, attention, since), _facts(key, attention, zone), strict=True
             )
         ]
-        if key == "open":
+        if key in ("open", "older"):
             items = [
-                Item(
-                    item.where,
-                    item.text,
-                    _("waiting for %(age)s") % {"age": age(one.age)},
-                    item.href,
-                    item.since,
-                    () if one.of_this_day else (("", pgettext("incident", "from a day before")),),
-                )
-                for item, one in zip(items, attention.open_incidents, strict=True)
+                replace(item, aside=_("waiting for %(age)s") % {"age": age(one.age)})
+                for item, one in zip(items, _incidents(key, attention), strict=True)
             ]
-        out.append(Group(key, group.title, hint(key), group.count, items))
+        out.append(Group(key, group.title, hint(key), group.count, items, group.waiting))
     return out
 
 
-def departure_groups(figures: MonthFigures) -> list[Group]:
-    """The departures of a month, where there are any."""
-    attention = Attention(departures=figures.departures, departure_count=figures.departure_count)
-    return groups_of(attention, ZoneInfo(figures.time_zone))
+def _incidents(key: str, attention: Attention) -> Sequence[OpenIncident]:
+    return attention.older if key == "older" else attention.open_incidents
+
+
+def month_groups(figures: MonthFigures) -> list[Group]:
+    """What is still to be decided of a month, and its departures, where there are any."""
+    attention = Attention(
+        open_incidents=figures.open_incidents,
+        open_count=figures.open_count,
+        departures=figures.departures,
+        departure_count=figures.departure_count,
+    )
+    return _groups(telling.month_groups(figures), attention, ZoneInfo(figures.time_zone))
 
 
 def _since(attention: Attention) -> dict[int, str]:
     """What the listed incidents are now, where that is no longer open."""
-    listed = {one.incident for one in attention.open_incidents}
+    listed = {one.incident for one in (*attention.open_incidents, *attention.older)}
     if not listed:
         return {}
     found = Incident.objects.filter(pk__in=listed).exclude(status=Incident.Status.OPEN).values_list("pk", "status")
@@ -177,8 +179,8 @@ def _since(attention: Attention) -> dict[int, str]:
 
 
 def _became(key: str, attention: Attention, since: Mapping[int, str]) -> list[str]:
-    if key == "open":
-        return [since.get(one.incident, "") for one in attention.open_incidents]
+    if key in ("open", "older"):
+        return [since.get(one.incident, "") for one in _incidents(key, attention)]
     return [""] * len(_lines(key, attention))
 
 
@@ -205,6 +207,7 @@ def _lines(key: str, attention: Attention) -> Sequence[object]:
         "failed": attention.failed,
         "broken": attention.broken,
         "open": attention.open_incidents,
+        "older": attention.older,
         "departures": attention.departures,
         "undecided": attention.undecided,
         "payouts": attention.payouts,
@@ -226,8 +229,8 @@ class _Links:
 
     def of(self, key: str) -> list[str]:
         attention = self.attention
-        if key == "open":
-            return [reverse("incidents:incident", args=[one.incident]) for one in attention.open_incidents]
+        if key in ("open", "older"):
+            return [reverse("incidents:incident", args=[one.incident]) for one in _incidents(key, attention)]
         if key == "departures":
             return [reverse("incidents:incident", args=[one.incident]) for one in attention.departures]
         if key == "undecided":

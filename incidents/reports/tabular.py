@@ -267,13 +267,10 @@ def _summary_rows(report: AuditReport, figures: Figures | MonthFigures, told: te
         (_("Tests that say that something is not chance"), report.flags),
     ):
         yield [label, value]
-    over, under = (
-        (figures.attention.overpaid, figures.attention.underpaid)
-        if isinstance(figures, Figures)
-        else (figures.overpaid, figures.underpaid)
-    )
-    yield [_("Paid too much"), over]
-    yield [_("Paid too little"), under]
+    money = figures.attention if isinstance(figures, Figures) else figures
+    yield [_("Paid too much, still"), money.overpaid]
+    yield [_("Paid too little, still"), money.underpaid]
+    yield [_("Paid wrongly, put right since"), money.overpaid_corrected + money.underpaid_corrected]
     for note in told.notes:
         yield [note, None]
     yield [None, None]

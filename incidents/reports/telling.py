@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -29,6 +29,7 @@ from .figures import (
     Figures,
     Flag,
     MonthFigures,
+    OpenIncident,
     Payout,
     Rate,
     TableLine,
@@ -52,12 +53,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """Things of one kind that want attention; `count` of them, of which `lines` names the first."""
+    """Things of one kind that want attention; `count` of them, of which `lines` names the first.
+
+    `waiting`: they wait since before the day, and are not among what the day's report counts.
+    """
 
     key: str
     title: str
     count: int
     lines: Sequence[Line]
+    waiting: bool = False
 
     @property
     def more(self) -> str:
@@ -66,7 +71,7 @@ class Group:
 
     def first(self, number: int) -> Group:
         """The same with so many lines at most."""
-        return Group(self.key, self.title, self.count, self.lines[:number])
+        return replace(self, lines=self.lines[:number])
 
 
 @dataclass(frozen=True)
@@ -223,21 +228,27 @@ def page_sheets(figures: Figures | MonthFigures, rates: Sequence[Rate]) -> list[
         _decided(figures.decisions),
         _paid(figures.paid),
         _amenders(figures),
-        _rates(rates, figures.dealers),
+        _rates(rates, figures.dealers, monthly=isinstance(figures, MonthFigures)),
         _heads(figures.tables),
     ]
 
 
-def _facts(
-    figures: Figures | MonthFigures, report: AuditReport, zone: ZoneInfo, overpaid: Decimal, underpaid: Decimal
-) -> list[tuple[str, str]]:
+def put_right(money: Decimal) -> str:
+    """`650.00 put right since`: of wrong payments."""
+    return _("%(amount)s put right since") % {"amount": amount(money)}
+
+
+def _facts(figures: Figures | MonthFigures, report: AuditReport, zone: ZoneInfo) -> list[tuple[str, str]]:
+    money = figures.attention if isinstance(figures, Figures) else figures
+    corrected = money.overpaid_corrected + money.underpaid_corrected
     return [
         (_("Hands"), number(figures.hands)),
         (_("Findings"), number(figures.findings)),
         (_("Findings for 1,000 hands"), _per_thousand(figures.findings, figures.hands)),
         (_("Void hands"), number(figures.voided)),
-        (_("Paid too much"), amount(overpaid)),
-        (_("Paid too little"), amount(underpaid)),
+        (_("Paid too much, still"), amount(money.overpaid)),
+        (_("Paid too little, still"), amount(money.underpaid)),
+        *([(_("Paid wrongly, put right since"), amount(corrected))] if money.corrected_count else []),
         (_("Events"), number(figures.events)),
         (_("Made"), dates.minute(report.made_at.astimezone(zone))),
     ]
@@ -250,7 +261,7 @@ def _per_thousand(count: int, hands: int) -> str:
 def _nightly(report: AuditReport, figures: Figures) -> Told:
     zone = ZoneInfo(figures.time_zone)
     attention = figures.attention
-    facts = _facts(figures, report, zone, attention.overpaid, attention.underpaid)
+    facts = _facts(figures, report, zone)
     facts.append((_("Audited in"), span(figures.seconds)))
     notes = []
     if attention.silent:
@@ -300,17 +311,14 @@ def _monthly(report: AuditReport, figures: MonthFigures) -> Told:
     notes = []
     if figures.missing:
         notes.append(_("Days without a report: %(days)s") % {"days": ", ".join(map(dates.day, figures.missing))})
-    departures = [_departure(one, zone) for one in figures.departures]
     return Told(
         title=_("Monthly report"),
         house=figures.venue_name,
         period=f"{month_name(figures.month)} ({figures.time_zone})",
         revision=revision_text(report),
         summary=summary(report),
-        facts=_facts(figures, report, zone, figures.overpaid, figures.underpaid),
-        groups=[Group("departures", departures_title(), figures.departure_count, departures)]
-        if figures.departure_count
-        else [],
+        facts=_facts(figures, report, zone),
+        groups=[group for group in month_groups(figures) if group.count],
         flags=flag_group(figures.flags),
         sheets=[
             Sheet(
@@ -344,7 +352,7 @@ def _monthly(report: AuditReport, figures: MonthFigures) -> Told:
             _codes(figures.codes, figures.hands),
             _tables(figures.tables),
             _dealers(figures.dealers),
-            _rates(figures.rates, figures.dealers),
+            _rates(figures.rates, figures.dealers, monthly=True),
             _decided(figures.decisions),
             _paid(figures.paid),
             _amenders(figures),
@@ -364,8 +372,31 @@ def departures_title() -> str:
     return _("Decisions that departed from a mandatory rule")
 
 
+def month_groups(figures: MonthFigures) -> list[Group]:
+    """What of a month wants attention as a whole; the rest is in the reports of its nights."""
+    departures = [_departure(one, ZoneInfo(figures.time_zone)) for one in figures.departures]
+    return [
+        Group("open", _("Incidents open at the month’s end"), figures.open_count, _waiting(figures.open_incidents)),
+        Group("departures", departures_title(), figures.departure_count, departures),
+    ]
+
+
+def _waiting(incidents: Sequence[OpenIncident]) -> list[Line]:
+    return [
+        Line(
+            place(one.table, one.shoe, one.hand),
+            titles(one.codes),
+            _("open for %(span)s") % {"span": span(one.age)},
+            one.incident,
+        )
+        for one in incidents
+    ]
+
+
 def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
-    """Everything that wants attention, the worst first; groups without anything among them."""
+    """Everything that wants attention, the worst first, and what waits since before; groups without anything among
+    them.
+    """
     return [
         Group("failed", _("Tables that could not be audited"), len(attention.failed), _notes(attention.failed)),
         Group(
@@ -412,15 +443,7 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
             "open",
             _("Open incidents"),
             attention.open_count,
-            [
-                Line(
-                    place(one.table, one.shoe, one.hand),
-                    titles(one.codes),
-                    _("open for %(span)s") % {"span": span(one.age)},
-                    one.incident,
-                )
-                for one in attention.open_incidents
-            ],
+            _waiting(attention.open_incidents),
         ),
         Group(
             "departures",
@@ -453,6 +476,13 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
                 )
                 for one in attention.payouts
             ],
+        ),
+        Group(
+            "older",
+            _("Still open from before"),
+            attention.older_count,
+            _waiting(attention.older),
+            waiting=True,
         ),
     ]
 
@@ -593,11 +623,11 @@ def change_word(one: Rate) -> str:
     return pgettext("rate", "within chance") if one.low is not None else DASH
 
 
-def _rates(rates: Sequence[Rate], dealers: Sequence[DealerLine]) -> Sheet:
+def _rates(rates: Sequence[Rate], dealers: Sequence[DealerLine], *, monthly: bool = False) -> Sheet:
     names = {line.dealer: line.name for line in dealers}
     return Sheet(
         "rates",
-        _("Rates against the 30 days before"),
+        _("Rates against the month before") if monthly else _("Rates against the 30 days before"),
         [
             _("Findings"),
             _("Number"),
@@ -640,7 +670,14 @@ def _decided(figures: DecisionFigures) -> Sheet:
         [_("Nine of ten within"), span(figures.slowest_tenth)],
         [_("The longest"), span(figures.longest)],
     ]
-    return Sheet("decisions", _("Decisions and their money"), ["", ""], [False, True], rows)
+    return Sheet(
+        "decisions",
+        _("Decisions and their money"),
+        ["", ""],
+        [False, True],
+        rows,
+        note=_("A decision counts on the day on which it is made, whichever day its incident is of."),
+    )
 
 
 def _paid(paid: Mapping[str, PaidTally]) -> Sheet:
@@ -659,6 +696,7 @@ def _paid(paid: Mapping[str, PaidTally]) -> Sheet:
             ]
             for bet, tally in paid.items()
         ],
+        note=_("Payments that were put right since are among those paid wrongly."),
     )
 
 

@@ -32,9 +32,10 @@ from dealing.gaming_days import gaming_day
 from dealing.models import TableEvent, Venue
 from dealing.people import can_decide, manager_required
 from dealing.pit.access import member_of, overseer_required, venue_of
+from incidents.models import Incident
 
 from . import shown, telling
-from .figures import Figures, MonthFigures
+from .figures import Attention, Figures, MonthFigures
 from .models import AuditReport, AuditRun, ReportDelivery, TableAudit
 from .selectors import (
     FAILED,
@@ -234,6 +235,8 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
         "flags": telling.flag_group(figures.game.flags),
         "period": telling.period_text(figures),
         "groups": shown.groups_of(attention, zone),
+        "put_right": _put_right(attention),
+        "came_after": 0 if found.day + dt.timedelta(days=1) in beside else _came_after(found, figures),
         "rates": shown.rates_of(figures),
         "rate": _per_thousand(figures.findings, figures.hands),
         "figures_drawn": _part(
@@ -246,6 +249,14 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
         "day_before": beside.get(found.day - dt.timedelta(days=1)),
         "day_after": beside.get(found.day + dt.timedelta(days=1)),
     }
+
+
+def _came_after(found: AuditReport, figures: Figures) -> int:
+    """How many incidents are open now that came after the report's day: they are counted beside it on every page."""
+    later = Incident.objects.filter(
+        table__venue=found.venue_id, status=Incident.Status.OPEN, opened_at__gte=figures.ends
+    )
+    return later.count()
 
 
 def _figures(figures: Figures | MonthFigures, query: str) -> dict[str, Any]:
@@ -264,12 +275,13 @@ def _sheets(figures: Figures | MonthFigures) -> list[shown.SheetShown]:
     files, unless they say something.
     """
     rates = [one for one in figures.rates if one.of in ("all", "code") or one.change]
-    sheets = telling.page_sheets(figures, rates)
-    if isinstance(figures, MonthFigures):
-        sheets = [
-            replace(one, title=_("Rates against the month before")) if one.key == "rates" else one for one in sheets
-        ]
-    return [shown.sheet_of(sheet) for sheet in sheets if sheet.rows]
+    return [shown.sheet_of(sheet) for sheet in telling.page_sheets(figures, rates) if sheet.rows]
+
+
+def _put_right(of: Attention | MonthFigures) -> dict[str, str]:
+    """What was put right since of each kind of wrong payment, in words; without those of which nothing was."""
+    said = {"over": of.overpaid_corrected, "under": of.underpaid_corrected}
+    return {kind: telling.put_right(value) for kind, value in said.items() if value}
 
 
 def _house(request: HttpRequest, found: AuditReport) -> dict[str, str]:
@@ -299,7 +311,8 @@ def _monthly(request: HttpRequest, found: AuditReport) -> dict[str, Any]:
     return {
         "figures": figures,
         "month_words": shown.month_words(figures.month),
-        "groups": shown.departure_groups(figures),
+        "groups": shown.month_groups(figures),
+        "put_right": _put_right(figures),
         "flags": flags,
         "days": [
             (line, by_day.get((line.day, line.revision)), round(100 * line.findings / most, 1) if most else 0)

@@ -96,14 +96,14 @@ def test_a_manager_sees_first_what_wants_attention(
     summary.get_by_role("link", name=said[1]).click()
     group = page.locator(".report-group").filter(has=page.locator("#group-open"))
     expect(group).to_be_in_viewport()
-    expect(group.locator("a")).to_have_count(4)
+    expect(group.locator("a")).to_have_count(3)
 
     # What is folded away opens by keyboard too.
     payouts = page.locator(".report-group").filter(has=page.locator("#group-payouts"))
     expect(payouts.locator(".report-item:visible")).to_have_count(5)
     payouts.locator("summary").focus()
     page.keyboard.press("Enter")
-    expect(payouts.locator(".report-item:visible")).to_have_count(19)
+    expect(payouts.locator(".report-item:visible")).to_have_count(15)
     check(page)
 
 
