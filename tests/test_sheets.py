@@ -534,7 +534,7 @@ def test_numbers_dates_and_further_sheets_of_a_workbook() -> None:
     rows: Rows = [["Date", "Time", "P1", "P2", "B1", "B2"], [when.date(), when.time(), 9.0, 10.0, 4, 2]]
     data = xlsx_of([], Notes=[["nothing"]], March=rows)
     book = read_book(data, "a.xlsx")
-    assert (book.sheets, book.sheet) == (("Hands", "Notes", "March"), "Notes")
+    assert (book.sheets, book.sheet) == (("Hands", "Notes", "March"), "March")
     book = read_book(data, "a.xlsx", sheet="March")
     assert book.rows[1].cells[2:] == ("9", "10", "4", "2")
     mapping = guess(book)

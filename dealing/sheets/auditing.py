@@ -13,7 +13,7 @@ from dealing.rules.audit import Finding, HandAudit
 from dealing.rules.events import CardDealt
 from dealing.rules.judge import HandFold, ShoeFold, TableFold
 from dealing.sheets.errors import LEFT_OUT, Fault
-from dealing.sheets.making import Plan, Told, events
+from dealing.sheets.making import Plan, Told, events, worth
 
 #: Findings that a card left over in its cell leads to.
 _TOO_MANY: Final = frozenset({"card-overdrawn", "fifth-card-misplaced", "sixth-card-misplaced"})
@@ -57,9 +57,14 @@ class SheetAudit:
         return sum(any(fault.unreadable for fault in row.faults) for row in self.rows)
 
     @property
+    def blank(self) -> int:
+        """Rows without cards or a result: kept ready for hands that were not played."""
+        return sum(row.told.blank for row in self.rows)
+
+    @property
     def left_out(self) -> int:
-        """Rows that could be read and are not in the log."""
-        return sum(row.audit is None for row in self.rows) - self.unreadable
+        """Rows in which something stands that could be read, and that are not in the log."""
+        return sum(row.audit is None for row in self.rows) - self.unreadable - self.blank
 
     @property
     def with_findings(self) -> int:
@@ -102,6 +107,8 @@ def audit(plan: Plan, shown: int = 10) -> SheetAudit:
                 row.findings += judged.findings
                 for finding in judged.findings:
                     _stale(row, finding, cards)
+                if judged.result is None:
+                    _totals(row)
             else:
                 for finding in judged.findings:
                     rows[seqs[finding.seq[0]].row].findings.append(finding)
@@ -138,6 +145,20 @@ def _rest(fold: TableFold) -> tuple[HandFold | ShoeFold, ...]:
     return tuple(one for one in (fold.hand, shoe) if one is not None)
 
 
+def _totals(row: RowAudit) -> None:
+    """The judge asks nothing of the totals of a hand in which a card is missing: the sheet is asked whether they are
+    those of the cards that are there.
+    """
+    told = row.told
+    for letter, name, said in (("P", "player_total", told.player), ("B", "banker_total", told.banker)):
+        cards = [card for place, card in told.drawn if place[0] == letter]
+        made = sum(worth(card) for card in cards) % 10
+        if said is not None and len(cards) >= 2 and said != made:
+            fault = Fault("total-differs", name, {"said": said, "made": made})
+            if fault not in told.faults:
+                told.faults.append(fault)
+
+
 def _stale(row: RowAudit, finding: Finding, cards: dict[int, CardDealt]) -> None:
     """A third card too many that stands in the row before just so: perhaps it was left over."""
     if finding.code not in _TOO_MANY:
@@ -159,6 +180,7 @@ def as_json(plan: Plan, found: SheetAudit, shown: int = 10, limit: int = 500) ->
         "events": found.events,
         "unreadable": found.unreadable,
         "left_out": found.left_out,
+        "blank": found.blank,
         "with_findings": found.with_findings,
         "clean": sum(row.clean for row in found.rows),
         "shoes": len({(told.table, told.shoe) for told in plan.rows if told.kept}),
@@ -186,6 +208,7 @@ def _row(row: RowAudit) -> dict[str, Any]:
         "findings": [finding.as_dict() for finding in row.findings],
         "faults": [[fault.code, fault.field, dict(fault.params)] for fault in row.faults],
         "left_out": any(fault.code in LEFT_OUT for fault in row.faults),
+        "blank": told.blank,
         "unreadable": any(fault.unreadable for fault in row.faults),
     }
 

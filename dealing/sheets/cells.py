@@ -14,6 +14,8 @@ from dealing.sheets.errors import CellError, shown
 
 #: A cell as it was read: numbers are text already (`9.0` is `9`); None is an empty one.
 Cell = str | dt.datetime | dt.date | dt.time | None
+#: A cell with a formula that nobody worked out: the file has no value of it.
+UNWORKED: Final = "\ue001formula"
 
 #: How the cards are written: with suits, as ranks only, or as their points only.
 Kind = Literal["suits", "ranks", "values"]
@@ -29,7 +31,7 @@ _THAI: Final = re.compile("[\u0e00-\u0e7f]")
 
 def plain(cell: Cell) -> str:
     """The text of a cell: one form for each character, western digits, no spaces around it; empty where it says so."""
-    if cell is None:
+    if cell is None or cell == UNWORKED:
         return ""
     text = cell if isinstance(cell, str) else cell.isoformat()
     if not text.isascii():
@@ -75,6 +77,7 @@ _SUIT_FIRST_ONE: Final = re.compile(f"([SHDC])({_RANK})", re.ASCII)
 _BARE_ONE: Final = re.compile(_RANK, re.ASCII)
 _VALUES: Final = re.compile("[0-9ATJQK]+", re.ASCII)
 _NUMBERED: Final = {"11": "J", "12": "Q", "13": "K", "1": "A"}
+_SPACED: Final = re.compile(f"{_RANK}\\s+[SHDC]", re.ASCII | re.IGNORECASE)
 #: Longer text is no cell of cards.
 _LONGEST: Final = 200
 
@@ -93,6 +96,8 @@ def read_cards(cell: Cell, kind: Kind, limit: int) -> list[str]:
         return []
     if len(text) > _LONGEST:
         raise CellError("not-a-card", value=shown(text))
+    if _SPACED.fullmatch(text):
+        text = "".join(text.split())  # one card, with a space before its suit
     if limit == 1:
         one = _known(text, kind)
         if one is not None:
@@ -250,9 +255,38 @@ _CLOCK: Final = re.compile(
 _ZONED: Final = re.compile(r".*[0-9]{2}:[0-9]{2}.*(?:Z|[+-][0-9]{2}:?[0-9]{2})", re.ASCII)
 
 
+#: A month by its name, `15 Nov 2026`, `15-Nov-26`, `15 พ.ย. 2569`.
+_DATE_NAMED: Final = re.compile(
+    r"(?P<day>[0-9]{1,2})[\s\-/.]*(?P<month>[^\W\d_][^\d,\-/]*?)[\s\-/,.]*(?:พ\.?ศ\.?\s*)?(?P<year>[0-9]{4}|[0-9]{2})"
+)
+_MONTH_FIRST: Final = re.compile(r"(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2}),? (?P<year>[0-9]{4})")
+_MONTH_NAMES: Final = (
+    ("january", "jan", "มกราคม", "ม.ค.", "มกรา"),
+    ("february", "feb", "กุมภาพันธ์", "ก.พ.", "กุมภา"),
+    ("march", "mar", "มีนาคม", "มี.ค.", "มีนา"),
+    ("april", "apr", "เมษายน", "เม.ย.", "เมษา"),
+    ("may", "may", "พฤษภาคม", "พ.ค.", "พฤษภา"),
+    ("june", "jun", "มิถุนายน", "มิ.ย.", "มิถุนา"),
+    ("july", "jul", "กรกฎาคม", "ก.ค.", "กรกฎา"),
+    ("august", "aug", "สิงหาคม", "ส.ค.", "สิงหา"),
+    ("september", "sep", "sept", "กันยายน", "ก.ย.", "กันยา"),
+    ("october", "oct", "ตุลาคม", "ต.ค.", "ตุลา"),
+    ("november", "nov", "พฤศจิกายน", "พ.ย.", "พฤศจิกา"),
+    ("december", "dec", "ธันวาคม", "ธ.ค.", "ธันวา"),
+)
+_MONTHS: Final = {
+    unicodedata.normalize("NFKC", name.replace(".", "")): number
+    for number, names in enumerate(_MONTH_NAMES, 1)
+    for name in names
+}
+#: How Excel counts days, 1920 to 2119, where a cell that is a date was written out as the number that it is.
+_SERIAL: Final = re.compile(r"(?:[1-7][0-9]{4}|80[0-3][0-9]{2})(?:\.[0-9]+)?", re.ASCII)
+_FIRST_SERIAL: Final = dt.date(1899, 12, 30)
+
+
 def read_date(cell: Cell, order: DateOrder, today: dt.date) -> dt.date | None:
-    """A date; None for an empty cell. Years of the Buddhist era are told by their size; a year of two figures is the
-    last such year that is not still to come.
+    """A date, in figures, with the month's name (English, Thai) or as Excel counts days; None for an empty cell. Years
+    of the Buddhist era are told by their size; a year of two figures is the last such year that is not still to come.
     """
     if isinstance(cell, dt.datetime):
         return _era(cell.year, cell.month, cell.day, today, plain(cell))
@@ -261,6 +295,14 @@ def read_date(cell: Cell, order: DateOrder, today: dt.date) -> dt.date | None:
     text = plain(cell)
     if not text:
         return None
+    named = _DATE_NAMED.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
+    if named is not None:
+        number = _MONTHS.get(re.sub(r"[\s.]", "", named["month"]).casefold())
+        if number is None:
+            raise CellError("not-a-date", value=shown(text))
+        return _era(int(named["year"]), number, int(named["day"]), today, text, short=len(named["year"]) == 2)
+    if _SERIAL.fullmatch(text):
+        return _FIRST_SERIAL + dt.timedelta(days=int(text.partition(".")[0]))
     found = DATE_PARTS.fullmatch(text)
     if found is None:
         raise CellError("not-a-date", value=shown(text))
@@ -322,6 +364,9 @@ def _to_the_millisecond(time: dt.time) -> dt.time:
     return time.replace(microsecond=time.microsecond // 1000 * 1000, tzinfo=None)
 
 
+_DATE_AND_TIME: Final = re.compile(r"(.+?)(?:T|[\s,]+)([0-9]{1,2}[:.][0-9]{2}.*)", re.ASCII)
+
+
 def read_moment(cell: Cell, order: DateOrder, today: dt.date, zone: dt.tzinfo) -> dt.datetime | None:
     """A date with its time, in `zone` unless it says its own; None for an empty cell."""
     if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
@@ -337,8 +382,14 @@ def read_moment(cell: Cell, order: DateOrder, today: dt.date, zone: dt.tzinfo) -
             at = dt.datetime.fromisoformat(text)
             if at.tzinfo is not None and 1900 <= at.year < 2400:
                 return at.replace(microsecond=at.microsecond // 1000 * 1000)
-        day_text, _, time_text = text.replace("T", " ", 1).partition(" ")
-        day, time = read_date(day_text.rstrip(","), order, today), read_time(time_text.strip())
+        if "." in text and _SERIAL.fullmatch(text):
+            days, _, part = text.partition(".")
+            seconds = int(days) * 86_400 + round(float(f"0.{part}") * 86_400)
+            return dt.datetime.combine(_FIRST_SERIAL, dt.time(), zone) + dt.timedelta(seconds=seconds)
+        found = _DATE_AND_TIME.fullmatch(text)
+        if found is None:
+            raise CellError("not-a-time", value=shown(text))
+        day, time = read_date(found[1], order, today), read_time(found[2].strip())
     except (ValueError, OverflowError):
         raise CellError("not-a-time", value=shown(text)) from None
     if day is None or time is None:

@@ -13,6 +13,8 @@ MESSAGES: Final[dict[str, str]] = {
     "xls-old": "this is an old Excel file (.xls) or one with a password: save it as .xlsx without a password",
     "xlsx-broken": "this is not a readable .xlsx file",
     "xlsx-too-large": "unpacked the file is larger than {limit} MB",
+    "xlsx-too-much": "the file holds far more than a sheet of hands: copy the hands into a new file",
+    "xlsx-too-slow": "reading the file takes too long: copy the hands into a new file, without styles or other sheets",
     "no-such-sheet": "the file has no sheet {value}; it has {known}",
     "encoding-unknown": "the characters of the file are neither UTF-8 nor UTF-16 nor Thai (Windows-874)",
     "encoding-wrong": "the characters of the file are not {value}",
@@ -21,6 +23,7 @@ MESSAGES: Final[dict[str, str]] = {
     "json-shape": 'a JSON list of hands is wanted, or {{"hands": [...]}}',
     "json-hand": "hand {row} of the file is not an object",
     "too-many-rows": "the sheet has more than {limit} rows",
+    "too-many-here": "the sheet has more than {limit} rows, which is too much for the page",
     "no-rows": "the sheet has no rows",
     "no-such-column": "there is no column {value}",
     "no-such-field": "{value} is nothing that a column can hold; known are {known}",
@@ -51,6 +54,7 @@ FAULTS: Final[dict[str, str]] = {
     "not-a-table": "{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)",
     "not-a-date": "{value} is not a date that can be read",
     "not-a-time": "{value} is not a time that can be read",
+    "not-worked-out": "{value}: the formula is not worked out: open the file in Excel and save it",
     "missing": "is missing",
     "in-the-future": "{value} is still to come",
     "hand-twice": "hand {hand} of shoe {shoe} stands in row {other} already: this row is left out",
@@ -58,16 +62,20 @@ FAULTS: Final[dict[str, str]] = {
     "out-of-order": "comes after row {other} though it is earlier: the log has it in its place",
     "time-back": "the time is before that of row {other}: the log has it at that row's time",
     "stale-third": "{card} is perhaps left over from row {other}",
+    "total-row": "no hand: a total row?",
+    "without-cards": "no hand: there are no cards",
+    "total-differs": "the sheet says {said}, the cards in the row make {made}",
+    "newest-first": "the rows stand newest first: the log has the oldest first",
 }
 
 #: Rows with these are not in the log.
 UNREADABLE: Final = frozenset(
     {
         "not-a-card", "ambiguous", "one-card", "too-many-cards", "order-gap", "not-an-outcome", "not-a-total",
-        "not-a-number", "not-a-table", "not-a-date", "not-a-time", "missing", "in-the-future",
+        "not-a-number", "not-a-table", "not-a-date", "not-a-time", "not-worked-out", "missing", "in-the-future",
     }
 )  # fmt: skip
-LEFT_OUT: Final = frozenset({"hand-twice"})
+LEFT_OUT: Final = frozenset({"hand-twice", "total-row", "without-cards"})
 
 
 class SheetError(ValueError):
@@ -88,11 +96,12 @@ class SheetError(ValueError):
 
 
 class CellError(ValueError):
-    """A cell that cannot be read: `code` is a key of `FAULTS`."""
+    """A cell that cannot be read: `code` is a key of `FAULTS`, `field` what the cell holds, where it is known."""
 
-    def __init__(self, code: str, **params: object) -> None:
+    def __init__(self, code: str, *, field: str = "", **params: object) -> None:
         super().__init__(code, params)
         self.code = code
+        self.field = field
         self.params = params
 
 

@@ -11,8 +11,10 @@ the rules have them dealt: P1 B1 P2 B2, then the third card that is due first.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from dealing.rules.cards import VALUES, Card
@@ -30,7 +32,9 @@ from dealing.rules.judge import FROM_SHEET
 from dealing.rules.rulesets import get_ruleset, ruleset_names
 from dealing.rules.tableau import EMPTY, OPENING, Layout, Place
 from dealing.sheets.cells import (
+    UNWORKED,
     ZERO,
+    Cell,
     CellError,
     plain,
     read_cards,
@@ -43,7 +47,7 @@ from dealing.sheets.cells import (
     read_total,
 )
 from dealing.sheets.errors import LEFT_OUT, Fault, SheetError, shown
-from dealing.sheets.mapping import DEALT, PLACES, SIDES, Mapping
+from dealing.sheets.mapping import CARD_LIMITS, DEALT, PLACES, SIDES, Mapping, letters
 from dealing.sheets.reading import Book, Row
 
 #: What `by` says of how the cards were written: `sheet:values:…` has no ranks that could be counted.
@@ -164,11 +168,13 @@ class Told:
     player: int | None = None
     banker: int | None = None
     dealer: str = ""
+    #: The row has a number, perhaps, or a time, but neither cards nor a result: nothing was played.
+    blank: bool = False
 
     @property
     def kept(self) -> bool:
         """Whether the row is in the log."""
-        return not any(fault.unreadable or fault.code in LEFT_OUT for fault in self.faults)
+        return not self.blank and not any(fault.unreadable or fault.code in LEFT_OUT for fault in self.faults)
 
     def third(self, place: Place) -> str:
         """The third card at a place; empty where there is none."""
@@ -226,10 +232,45 @@ def plan(
     mapping.check()
     check_filling(mapping, filling)
     reader = _Reader(mapping, filling)
-    rows = [reader.read(row) for row in mapping.body(book)]
+    body = mapping.body(book)
+    rows = [reader.read(row) for row in body]
     if not rows:
         raise SheetError("no-rows")
+    if _newest_first(rows, "hand" in mapping.columns):
+        reader = _Reader(mapping, filling)
+        turned = [reader.read(row) for row in reversed(body)][::-1]
+        # Cells left empty because they are as those above cannot be read from below.
+        if sum(told.kept for told in turned) >= sum(told.kept for told in rows):
+            rows = turned
+            next(told for told in rows if told.kept or told is rows[-1]).faults.append(Fault("newest-first", "", {}))
     return Plan(mapping, filling, rows, known, rules)
+
+
+def _newest_first(rows: list[Told], numbered: bool) -> bool:
+    """Whether nearly every row comes before the one above it; `numbered`: by the numbers of the hands, or else by
+    their times.
+    """
+    tables: dict[str, list[Told]] = {}
+    for told in rows:
+        if told.table and told.hand and told.at is not None:
+            tables.setdefault(told.table, []).append(told)
+    up = down = 0
+    for found in tables.values():
+        for above, told in pairwise(found):
+            before, after = (_key(one, numbered) for one in (above, told))
+            up, down = up + (before < after), down + (before > after)
+    return down >= _TURNED and down > 4 * up
+
+
+def _key(told: Told, numbered: bool) -> tuple[float, float]:
+    if numbered:
+        return told.shoe, told.hand
+    assert told.at is not None, "those without a time were left out"  # noqa: S101
+    return told.at.timestamp(), 0
+
+
+#: So many rows that stand before one of an earlier hand are no slip.
+_TURNED: Final = 3
 
 
 @dataclass(slots=True)
@@ -265,6 +306,8 @@ class _Reader:
     def read(self, row: Row) -> Told:
         """One row."""
         told = Told(row.number)
+        if self._without_cards(told, row):
+            return told
         told.table = self._try(told, "table", self._table, row) or ""
         so_far = self.tables.setdefault(told.table, _TableSoFar())
         self._cards(told, row)
@@ -274,7 +317,7 @@ class _Reader:
         if told.winner is None and told.player is not None and told.banker is not None:
             # Two totals say who is nearer 9, whatever the cards say.
             told.winner = "tie" if told.player == told.banker else "player" if told.player > told.banker else "banker"
-        told.dealer = plain(self.mapping.cell(row, "dealer"))[:64]
+        told.dealer = plain(self._try(told, "dealer", self._cell, row, "dealer"))[:64]
         if told.table:
             self._number(told, row, so_far)
             told.at = self._try(told, "time", self._at, row, so_far)
@@ -286,22 +329,66 @@ class _Reader:
         try:
             return read(*args)
         except CellError as error:
-            told.faults.append(Fault(error.code, name, error.params))
+            told.faults.append(Fault(error.code, error.field or name, error.params))
             return None
+
+    def _cell(self, row: Row, name: str) -> Cell:
+        """What a row holds for a field. Raises CellError for a formula that nobody worked out."""
+        cell = self.mapping.cell(row, name)
+        if cell == UNWORKED:
+            place = f"{letters(self.mapping.columns[name])}{row.number}"
+            raise CellError("not-worked-out", field=name, value=place)
+        return cell
+
+    def _cards_of(self, row: Row, name: str, limit: int) -> list[str]:
+        return read_cards(self._cell(row, name), self.mapping.cards, limit)
+
+    # -- rows that are no hand
+
+    def _without_cards(self, told: Told, row: Row) -> bool:
+        """Whether the row has no card and so is no hand: a row kept ready, or one of sums. What it says of the rows
+        below it is kept.
+        """
+        has, cell = self.mapping.columns, self.mapping.cell
+        if any(cell(row, name) == UNWORKED or plain(cell(row, name)) for name in has if name in CARD_LIMITS):
+            return False
+        said = [plain(cell(row, name)) for name in _RESULTS if name in has]
+        if any(isinstance(one, str) and _SUM.match(plain(one)) for one in row.cells) or (
+            any(said[1 if "outcome" in has else 0 :]) and not plain(cell(row, "outcome"))
+        ):
+            told.faults.append(Fault("total-row", "", {}))
+            return True
+        if any(said):
+            told.faults.append(Fault("without-cards", "", {}))
+        else:
+            told.blank = True
+        try:
+            table = self._table(row)
+            shoe = read_number(cell(row, "shoe"))
+            day = read_date(cell(row, "date"), self.mapping.dates, self.today) if "date" in has else None
+        except CellError:
+            return True
+        so_far = self.tables.setdefault(table, _TableSoFar())
+        if shoe is not None and shoe != so_far.shoe and not self.filling.recount:
+            so_far.shoe = shoe
+            so_far.hand = max((known for of, known in so_far.seen if of == shoe), default=0)
+        if day is not None and day != so_far.day:
+            so_far.day, so_far.rows, so_far.clock = day, 0, None
+        return True
 
     def _table(self, row: Row) -> str:
         code = self.filling.table
         if "table" in self.mapping.columns:
-            code = read_table(self.mapping.cell(row, "table")) or code
+            code = read_table(self._cell(row, "table")) or code
         if not code:
             raise CellError("missing")
         return code
 
     def _outcome(self, row: Row) -> str | None:
-        return read_outcome(self.mapping.cell(row, "outcome"), self.outcomes)
+        return read_outcome(self._cell(row, "outcome"), self.outcomes)
 
     def _total(self, row: Row, name: str) -> int | None:
-        return read_total(self.mapping.cell(row, name))
+        return read_total(self._cell(row, name))
 
     # -- cards
 
@@ -313,13 +400,13 @@ class _Reader:
         elif "player" in said:
             felt = {}
             for letter, side in zip("PB", SIDES, strict=True):
-                cards = self._try(told, side, read_cards, self.mapping.cell(row, side), self.mapping.cards, 3) or []
+                cards = self._try(told, side, self._cards_of, row, side, 3) or []
                 felt |= dict(zip(_places(letter), cards, strict=False))
         else:
             felt = {}
             for place in _places("P") + _places("B"):
                 if place in said:
-                    cards = self._try(told, place, read_cards, self.mapping.cell(row, place), self.mapping.cards, 1)
+                    cards = self._try(told, place, self._cards_of, row, place, 1)
                     if cards:
                         felt[place] = cards[0]
         if felt is None or any(fault.unreadable for fault in told.faults):
@@ -337,15 +424,14 @@ class _Reader:
 
     def _dealt(self, told: Told, row: Row) -> list[str] | None:
         """The cards in the order dealt; None where that is not known."""
-        kind = self.mapping.cards
         if "cards" in self.mapping.columns:
-            return self._try(told, "cards", read_cards, self.mapping.cell(row, "cards"), kind, 6)
+            return self._try(told, "cards", self._cards_of, row, "cards", 6)
         out: list[str] = []
         for number, name in enumerate(DEALT, 1):
             if name not in self.mapping.columns:
                 continue
             before = len(told.faults)
-            cards = self._try(told, name, read_cards, self.mapping.cell(row, name), kind, 1)
+            cards = self._try(told, name, self._cards_of, row, name, 1)
             if len(told.faults) > before:
                 return None
             if cards and len(out) < number - 1:
@@ -373,8 +459,8 @@ class _Reader:
 
     def _number(self, told: Told, row: Row, so_far: _TableSoFar) -> None:
         """Which shoe and which hand it is."""
-        shoe = self._try(told, "shoe", read_number, self.mapping.cell(row, "shoe"))
-        hand = self._try(told, "hand", read_number, self.mapping.cell(row, "hand"))
+        shoe = self._try(told, "shoe", self._count, row, "shoe")
+        hand = self._try(told, "hand", self._count, row, "hand")
         if any(fault.field in ("shoe", "hand") for fault in told.faults):
             return
         first = so_far.shoe == 0
@@ -406,6 +492,9 @@ class _Reader:
         else:
             so_far.furthest, so_far.furthest_row = place, row.number
 
+    def _count(self, row: Row, name: str) -> int | None:
+        return read_number(self._cell(row, name))
+
     @staticmethod
     def _begins_anew(hand: int | None, so_far: _TableSoFar) -> bool:
         """Whether hand 1 begins a new shoe; twice in a row it is the same hand twice."""
@@ -425,24 +514,28 @@ class _Reader:
         # With its offset: two times of one zone are otherwise compared as the clocks on the wall.
         at = at.astimezone(dt.timezone(at.utcoffset() or dt.timedelta()))
         if at > self.filling.now:
-            raise CellError("in-the-future", value=shown(f"{at:%Y-%m-%d %H:%M}"))
+            where = next((name for name in ("at", "date") if name in self.mapping.columns), "")
+            raise CellError("in-the-future", field=where, value=shown(f"{at:%Y-%m-%d %H:%M}"))
         so_far.last_at = at
         return at
 
     def _told_at(self, row: Row, so_far: _TableSoFar) -> dt.datetime | None:
         mapping, filling, has = self.mapping, self.filling, self.mapping.columns
         if "at" in has:
-            cell = mapping.cell(row, "at")
-            return read_moment(cell, mapping.dates, self.today, filling.zone)
-        day = read_date(mapping.cell(row, "date"), mapping.dates, self.today) if "date" in has else None
+            try:
+                return read_moment(self._cell(row, "at"), mapping.dates, self.today, filling.zone)
+            except CellError as error:
+                error.field = "at"
+                raise
+        day = self._day(row) if "date" in has else None
         if "time" in has:
-            clock = read_time(mapping.cell(row, "time"))
+            clock = read_time(self._cell(row, "time"))
             if clock is None:
                 return None
             if "date" in has:
                 day = day or so_far.day
                 if day is None:
-                    raise CellError("missing")
+                    raise CellError("missing", field="date")
             elif so_far.day is None or so_far.clock is None:
                 day = filling.date
             else:
@@ -455,7 +548,7 @@ class _Reader:
         if "date" in has:
             day = day or so_far.day
             if day is None:
-                raise CellError("missing")
+                raise CellError("missing", field="date")
             if day != so_far.day:
                 so_far.rows = 0
         else:
@@ -468,8 +561,20 @@ class _Reader:
         so_far.rows += 1
         return at.astimezone(filling.zone)
 
+    def _day(self, row: Row) -> dt.date | None:
+        try:
+            return read_date(self._cell(row, "date"), self.mapping.dates, self.today)
+        except CellError as error:
+            error.field = "date"
+            raise
+
 
 _THIRDS: Final[tuple[Place, Place]] = ("P3", "B3")
+_RESULTS: Final = ("outcome", "player_total", "banker_total")
+#: How a row of sums says that it is one.
+_SUM: Final = re.compile(
+    r"(?:grand\s+|sub[\s-]?)?totals?\b|sums?\b|รวม|ยอดรวม|ผลรวม|ทั้งหมด|合计|合計|总计|總計", re.IGNORECASE
+)
 
 
 def _places(letter: str) -> tuple[Place, ...]:

@@ -11,23 +11,33 @@ import csv
 import datetime as dt
 import io
 import json
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
-from dealing.sheets.cells import Cell
+from dealing.sheets.cells import UNWORKED, Cell
 from dealing.sheets.errors import SheetError, shown
 
 #: The largest file, and what it may come to when unpacked.
 MEGABYTES: Final = 20
 UNPACKED_MEGABYTES: Final = 300
 STRINGS_MEGABYTES: Final = 60
+#: Everything of an .xlsx file beside its sheets and their texts: styles, names and the like.
+OTHER_MEGABYTES: Final = 20
+_STRINGS: Final = 1_000_000
 #: Rows that hold something; a sheet for people has fewer.
 ROWS: Final = 200_000
+#: After so many empty rows in a row nothing more is read: a stray cell far below, or a column of styles, is no hand.
+EMPTY_ROWS: Final = 1_000
 #: Rows that are looked at, empty ones too, and columns.
 _ROWS_SEEN: Final = 1_100_000
+#: Tags of one row of an .xlsx file: 16,384 cells with a formula and a value have fewer.
+_ROW_TAGS: Final = 200_000
+#: How long reading may take, in seconds.
+SECONDS: Final = 300.0
 COLUMNS: Final = 120
 #: A longer cell is cut: no cell that is read here is.
 _CELL: Final = 500
@@ -58,6 +68,8 @@ class Book:
     separator: str = ""
     #: Names of the columns where the file itself gives them (JSON).
     heads: tuple[str, ...] = field(default=())
+    #: The last row before so many empty ones that what lies below was not read; 0 where everything was.
+    ended: int = 0
 
     @property
     def width(self) -> int:
@@ -73,9 +85,11 @@ def read_book(
     encoding: str = "",
     separator: str = "",
     rows: int = ROWS,
+    seconds: float = SECONDS,
 ) -> Book:
-    """Read a file. `sheet`: which sheet of an .xlsx file (default: the first that holds something); `encoding`,
-    `separator`: as which a .csv file is to be read (default: found out). Raises SheetError.
+    """Read a file. `sheet`: which sheet of an .xlsx file (default: the one that looks most like hands); `encoding`,
+    `separator`: as which a .csv file is to be read (default: found out); `rows`, `seconds`: how many rows may hold
+    something, and how long reading an .xlsx file may take. Raises SheetError.
     """
     if not data.strip():
         raise SheetError("file-empty")
@@ -83,7 +97,7 @@ def read_book(
         raise SheetError("file-too-large", limit=MEGABYTES)
     ending = name.lower().rpartition(".")[2] if "." in name else ""
     if data[:4] == b"PK\x03\x04":
-        book = _read_xlsx(data, name, sheet, rows)
+        book = _read_xlsx(data, name, sheet, rows, time.monotonic() + seconds)
     elif data[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise SheetError("xls-old")
     elif ending == "json":
@@ -99,19 +113,27 @@ def read_book(
     return book
 
 
-def _kept(rows: Iterable[tuple[int, Iterable[Cell]]], limit: int) -> tuple[Row, ...]:
-    """The rows that hold something. Raises SheetError where there are too many."""
+def _kept(rows: Iterable[tuple[int, Iterable[Cell]]], limit: int) -> tuple[tuple[Row, ...], int]:
+    """The rows that hold something, and the last of them where what lies below was not read, or else 0. Raises
+    SheetError where there are too many.
+    """
     out: list[Row] = []
     for number, cells in rows:
+        if number - (out[-1].number if out else 0) > EMPTY_ROWS + 1:
+            return tuple(out), out[-1].number if out else number
         kept = tuple(cells)
         while kept and (kept[-1] is None or kept[-1] == ""):
             kept = kept[:-1]
         if not kept:
             continue
         if len(out) > limit:  # one more than hands: the heads
-            raise SheetError("too-many-rows", limit=f"{limit:,}")
+            raise _too_many(limit)
         out.append(Row(number, kept))
-    return tuple(out)
+    return tuple(out), 0
+
+
+def _too_many(limit: int) -> SheetError:
+    return SheetError("too-many-rows" if limit >= ROWS else "too-many-here", limit=f"{limit:,}")
 
 
 def _cell(value: object) -> Cell:
@@ -129,6 +151,8 @@ def _cell(value: object) -> Cell:
     if isinstance(value, dt.timedelta):  # how a spreadsheet keeps a time of day that was added up
         seconds = int(value.total_seconds())
         return dt.time(seconds // 3600 % 24, seconds // 60 % 60, seconds % 60) if seconds >= 0 else str(value)[:_CELL]
+    if value == UNWORKED:
+        return UNWORKED
     return str(value).replace("\0", " ").strip()[:_CELL]
 
 
@@ -178,12 +202,13 @@ def _read_csv(data: bytes, name: str, encoding: str, separator: str, limit: int)
         try:
             for number, cells in enumerate(reader, 1):
                 if number > _ROWS_SEEN:
-                    raise SheetError("too-many-rows", limit=f"{limit:,}")
+                    raise _too_many(limit)
                 yield number, (_cell(cell) for cell in cells[:COLUMNS])
         except csv.Error as error:
             raise SheetError("csv-broken", row=number + 1, detail=str(error)) from None
 
-    return Book(name, "csv", _kept(rows(), limit), encoding=encoding, separator=separator)
+    found, ended = _kept(rows(), limit)
+    return Book(name, "csv", found, encoding=encoding, separator=separator, ended=ended)
 
 
 def _separator_of(text: str) -> str:
@@ -217,22 +242,31 @@ def _separator_of(text: str) -> str:
 # XLSX.
 
 
-def _read_xlsx(data: bytes, name: str, sheet: str, limit: int) -> Book:
+def _read_xlsx(data: bytes, name: str, sheet: str, limit: int, until: float) -> Book:
     from openpyxl import load_workbook
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # A packed file is read up to the sizes that its table of contents names, and no further.
             sizes = {member.filename.lower(): member.file_size for member in archive.infolist()}
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            strings = sizes.get("xl/sharedstrings.xml", 0)
+            if sum(sizes.values()) > UNPACKED_MEGABYTES * 2**20 or strings > STRINGS_MEGABYTES * 2**20:
+                raise SheetError("xlsx-too-large", limit=UNPACKED_MEGABYTES)
+            others = (
+                size
+                for part, size in sizes.items()
+                if part.endswith((".xml", ".rels")) and not part.startswith(("xl/worksheets/", "xl/sharedstrings."))
+            )
+            if sum(others) > OTHER_MEGABYTES * 2**20 or _strings_of(archive) > _STRINGS:
+                raise SheetError("xlsx-too-much")
+    except SheetError:
+        raise
+    except Exception:  # noqa: BLE001  # as below
         raise SheetError("xlsx-broken") from None
-    strings = sizes.get("xl/sharedstrings.xml", 0)
-    if sum(sizes.values()) > UNPACKED_MEGABYTES * 2**20 or strings > STRINGS_MEGABYTES * 2**20:
-        raise SheetError("xlsx-too-large", limit=UNPACKED_MEGABYTES)
     try:
         workbook = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         try:
-            return _sheet_of(workbook, name, sheet, limit)
+            return _sheet_of(workbook, name, sheet, limit, until)
         finally:
             workbook.close()
     except SheetError:
@@ -241,25 +275,127 @@ def _read_xlsx(data: bytes, name: str, sheet: str, limit: int) -> Book:
         raise SheetError("xlsx-broken") from None
 
 
-def _sheet_of(workbook: Any, name: str, asked: str, limit: int) -> Book:
+def _strings_of(archive: zipfile.ZipFile) -> int:
+    """How many texts the sheets of a file share, as fast as it can be told."""
+    part = next((one for one in archive.namelist() if one.lower() == "xl/sharedstrings.xml"), None)
+    if part is None:
+        return 0
+    count, before = 0, b""
+    with archive.open(part) as stream:
+        while block := stream.read(1 << 20):
+            count += (before + block).count(b"<si")
+            before = block[-2:]
+    return count
+
+
+def _sheet_of(workbook: Any, name: str, asked: str, limit: int, until: float) -> Book:
     known = tuple(one.title for one in workbook.worksheets)
     if asked and asked not in known:
         raise SheetError("no-such-sheet", value=shown(asked), known=", ".join(known))
-    book = None
-    for title in (asked,) if asked else known:
-        sheet = workbook[title]
-        sheet.reset_dimensions()  # programs write wrong ones
-
-        def rows(sheet: Any = sheet) -> Iterator[tuple[int, Iterable[Cell]]]:
-            for number, cells in enumerate(sheet.iter_rows(max_col=COLUMNS, max_row=_ROWS_SEEN, values_only=True), 1):
-                yield number, (_cell(value) for value in cells)
-
-        book = Book(name, "xlsx", _kept(rows(), limit), sheets=known, sheet=title)
-        if book.rows:
-            break
-    if book is None:
+    first: Book | None = None
+    best: tuple[int, Book] | None = None
+    error: SheetError | None = None
+    for title in (asked,) if asked else known[:SHEETS]:
+        try:
+            rows, ended = _kept(_rows_of(workbook[title], until), limit)
+        except SheetError as wrong:
+            if wrong.code == "xlsx-too-slow":
+                raise
+            error = error or wrong
+            continue
+        book = Book(name, "xlsx", rows, sheets=known, sheet=title, ended=ended)
+        if not rows:
+            first = first or book
+            continue
+        score = likeness(book) if len(known) > 1 else 0
+        if best is None or score > best[0]:
+            best = score, book
+    if best is not None:
+        return best[1]
+    if error is not None:
+        raise error
+    if first is None:
         raise SheetError("no-rows")
-    return book
+    return first
+
+
+#: So many sheets of a file are looked at for the one with the hands.
+SHEETS: Final = 50
+
+
+def likeness(book: Book) -> int:
+    """How much a sheet looks like hands: the more rows with cards the more, and known heads before everything."""
+    from dealing.sheets.mapping import guess  # it knows books
+
+    found = guess(book)
+    try:
+        found.check()
+        whole = True
+    except SheetError as error:
+        whole = error.code == "order-missing"
+    return whole * 1_000_000 + len(found.columns) * 1_000 + min(len(found.body(book)), 999)
+
+
+class _Watched:
+    """A part of a packed file that is read only as long as no row of it is endless and the time is not over."""
+
+    def __init__(self, stream: IO[bytes], until: float) -> None:
+        self.stream, self.until = stream, until
+        self.tags = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """As a file reads. Raises SheetError."""
+        block = self.stream.read(size)
+        self.tags += block.count(b"<")
+        if self.tags > _ROW_TAGS:
+            raise SheetError("xlsx-too-much")
+        if time.monotonic() > self.until:
+            raise SheetError("xlsx-too-slow")
+        return block
+
+
+def _rows_of(sheet: Any, until: float) -> Iterator[tuple[int, Iterable[Cell]]]:
+    """The rows that a sheet's part of the file has, with their own numbers: the library's own walk makes up every row
+    between them.
+    """
+    from openpyxl.worksheet._reader import FORMULA_TAG, VALUE_TAG, WorkSheetParser
+
+    class Parser(WorkSheetParser):
+        """Tells a formula that nobody worked out from an empty cell."""
+
+        def parse_cell(self, element: Any) -> dict[str, Any]:
+            cell: dict[str, Any] = super().parse_cell(element)
+            # One whose answer is an empty text has a value, and says that it is a text.
+            empty_text = element.get("t") == "str" and element.find(VALUE_TAG) is not None
+            if cell["value"] is None and not empty_text and element.find(FORMULA_TAG) is not None:
+                cell["value"] = UNWORKED
+            return cell
+
+    book = sheet.parent
+    with sheet._get_source() as source:  # there is no other way to the rows that are there
+        watched = _Watched(source, until)
+        parser = Parser(
+            watched,
+            sheet._shared_strings,
+            data_only=True,
+            epoch=book.epoch,
+            date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        )
+        last = 0
+        for seen, (number, found) in enumerate(parser.parse(), 1):
+            watched.tags = 0
+            if seen > _ROWS_SEEN or number > _ROWS_SEEN:
+                return
+            if number <= last:  # a row that is there twice: the first counts
+                continue
+            last = number
+            cells: dict[int, Cell] = {
+                cell["column"]: _cell(cell["value"])
+                for cell in found
+                if cell["column"] <= COLUMNS and cell["value"] is not None
+            }
+            yield number, [cells.get(at) for at in range(1, max(cells, default=0) + 1)]
 
 
 # JSON.
@@ -278,7 +414,7 @@ def _read_json(data: bytes, name: str, limit: int) -> Book:
     if not isinstance(told, list):
         raise SheetError("json-shape")
     if len(told) > limit:
-        raise SheetError("too-many-rows", limit=f"{limit:,}")
+        raise _too_many(limit)
     heads: dict[str, int] = {}
     rows = []
     for number, hand in enumerate(told, 1):
@@ -290,7 +426,8 @@ def _read_json(data: bytes, name: str, limit: int) -> Book:
             if at < COLUMNS:
                 cells[at] = value
         rows.append((number, [cells.get(at) for at in range(max(cells, default=-1) + 1)]))
-    return Book(name, "json", _kept(rows, limit), heads=tuple(heads)[:COLUMNS])
+    found, ended = _kept(rows, limit)
+    return Book(name, "json", found, heads=tuple(heads)[:COLUMNS], ended=ended)
 
 
 def _flat(hand: dict[str, Any], before: str = "", depth: int = 0) -> Iterator[tuple[str, Cell]]:

@@ -31,6 +31,8 @@ from dealing.sheets.storing import House, last_time, next_shoe, shoe_of_sheet
 
 #: Rows that the page takes: judged and stored while somebody waits. `manage.py import_sheet` takes more.
 ROWS: Final = 10_000
+#: How long reading the file may take, in seconds, while somebody waits.
+SECONDS: Final = 20
 #: Rows shown as the felt before anything is stored, and rows with findings listed.
 SHOWN: Final = 10
 LISTED: Final = 200
@@ -56,7 +58,7 @@ def start(request: HttpRequest) -> HttpResponse:
                 if file.size > MEGABYTES * 2**20:
                     raise SheetError("file-too-large", limit=MEGABYTES)
                 data = file.read()
-                read_book(data, file.name, rows=ROWS)
+                read_book(data, file.name, rows=ROWS, seconds=SECONDS)
                 one = kept.keep(_pk(request), venue, file.name, data)
             except SheetError as error:
                 form.add_error("file", words.explain(error))
@@ -93,7 +95,20 @@ def _of_the_person(view: Any) -> Any:
 
 
 def _book(one: Kept) -> Book:
-    return read_book(one.data(), one.name, rows=ROWS, **one.reading)
+    return _read(one, one.reading)
+
+
+def _read(one: Kept, reading: dict[str, str]) -> Book:
+    told = {name: reading.get(name, "") for name in ("sheet", "encoding", "separator")}
+    return read_book(
+        one.data(),
+        one.name,
+        sheet=told["sheet"],
+        encoding=told["encoding"],
+        separator=told["separator"],
+        rows=ROWS,
+        seconds=SECONDS,
+    )
 
 
 def _mapping(one: Kept, book: Book) -> Mapping:
@@ -140,7 +155,7 @@ def _read_again(one: Kept, book: Book, mapping: Mapping, form: ReadingForm) -> b
     said = form.cleaned_data
     wanted = {str(name): str(said[name]) for name in ("sheet", "encoding", "separator") if name in said}
     try:
-        again = read_book(one.data(), one.name, rows=ROWS, **wanted)
+        again = _read(one, wanted)
         same = all(getattr(again, name) == getattr(book, name) for name in wanted)
         head_row = said.get("head_row", mapping.head_row)
         found = guess(again, head_row if same or head_row != mapping.head_row else None)

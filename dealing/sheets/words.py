@@ -63,7 +63,7 @@ GROUPS: Final[tuple[tuple[Promise, tuple[str, ...]], ...]] = (
 #: One sentence a code of `errors.MESSAGES`.
 ERRORS: Final[dict[str, Promise]] = {
     "file-empty": _("The file is empty."),
-    "file-too-large": _("The file is larger than {limit} MB. Divide it, or use manage.py import_sheet."),
+    "file-too-large": _("The file is larger than {limit} MB. Copy the hands alone into a new file, or divide it."),
     "file-kind": _("{value} is no kind of file that is read here. Choose a .csv, .xlsx or .json file."),
     "xls-old": _("This is an old Excel file (.xls) or one with a password. Save it as .xlsx without a password."),
     "xlsx-broken": _("This is not a readable .xlsx file. Open it in a spreadsheet program and save it again."),
@@ -75,7 +75,10 @@ ERRORS: Final[dict[str, Promise]] = {
     "json-broken": _("This is no JSON: look at line {line}, column {column}."),
     "json-shape": _('A JSON list of hands is wanted, or {{"hands": [...]}}.'),
     "json-hand": _("Hand {row} of the file is not an object."),
-    "too-many-rows": _("The sheet has more than {limit} rows. Divide it, or use manage.py import_sheet."),
+    "too-many-rows": _("The sheet has more than {limit} rows. Divide it."),
+    "too-many-here": _("The sheet has more than {limit} rows. Divide it, or use manage.py import_sheet."),
+    "xlsx-too-much": _("The file holds far more than a sheet of hands. Copy the hands alone into a new file."),
+    "xlsx-too-slow": _("Reading the file takes too long. Copy the hands alone into a new file."),
     "no-rows": _("The sheet has no rows."),
     "no-such-column": _("There is no column {value}."),
     "no-such-field": _("{value} is nothing that a column can hold; known are {known}."),
@@ -106,6 +109,7 @@ FAULTS: Final[dict[str, Promise]] = {
     "not-a-table": _("{value} is not a table code (A–Z, 0–9 and -, 16 characters at most)"),
     "not-a-date": _("{value} is not a date that can be read"),
     "not-a-time": _("{value} is not a time that can be read"),
+    "not-worked-out": _("{value}: the formula is not worked out. Open the file in Excel and save it."),
     "missing": _("is missing"),
     "in-the-future": _("{value} is still to come"),
     "hand-twice": _("hand {hand} of shoe {shoe} stands in row {other} already: this row is left out"),
@@ -113,6 +117,10 @@ FAULTS: Final[dict[str, Promise]] = {
     "out-of-order": _("comes after row {other} though it is earlier: the log has it in its place"),
     "time-back": _("the time is before that of row {other}: the log has it at that row's time"),
     "stale-third": _("{card} is perhaps left over from row {other}"),
+    "total-row": _("no hand: a total row?"),
+    "without-cards": _("no hand: there are no cards"),
+    "total-differs": _("the sheet says {said}, the cards in the row make {made}"),
+    "newest-first": _("the rows stand newest first: the log has the oldest first"),
 }
 
 #: What a fault is called where it is counted.
@@ -135,6 +143,11 @@ FAULT_TITLES: Final[dict[str, Promise]] = {
     "out-of-order": _("Row out of order"),
     "time-back": _("Time goes back"),
     "stale-third": _("Third card perhaps left over"),
+    "not-worked-out": _("Formula not worked out"),
+    "total-row": _("Total row"),
+    "without-cards": _("Result without cards"),
+    "total-differs": _("Total of other cards"),
+    "newest-first": _("Newest first"),
 }
 
 KINDS: Final[dict[str, Promise]] = {
