@@ -25,7 +25,8 @@ from dealing.models import ChainWalk, Hand, Table, Venue
 from dealing.rejudge import rejudge_table
 from dealing.tasks import verify_tables
 from incidents.reports import runs, tasks
-from incidents.reports.models import AuditDay, AuditReport, AuditRun, TableAudit
+from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportFile, TableAudit
+from tests import reports_samples as samples
 from tests.conftest import MakeTable
 from tests.table_logs import Lines, simulated, written
 
@@ -40,7 +41,12 @@ DAY = dt.timedelta(days=1)
 def dressed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Reports that were dressed; what that means is tested elsewhere."""
     done: list[int] = []
-    monkeypatch.setattr(runs, "dress", lambda report: done.append(report.pk))
+
+    def dress(report: AuditReport) -> None:
+        done.append(report.pk)
+        ReportFile.objects.get_or_create(report=report, kind="csv", language="en", made_at=timezone.now())
+
+    monkeypatch.setattr(runs, "dress", dress)
     return done
 
 
@@ -335,9 +341,13 @@ def test_a_report_that_was_left_undressed_is_dressed(
     commit(runs.tick)
     (report,) = night(venue, day)
     dressed.clear()
+    soon = timezone.now() + dt.timedelta(seconds=settings.AUDIT_RESEND + 1)
+    commit(runs.see_to_reports, soon)
+    assert dressed == []
+    ReportFile.objects.all().delete()
     commit(runs.see_to_reports, timezone.now())
     assert dressed == []
-    commit(runs.see_to_reports, timezone.now() + dt.timedelta(seconds=settings.AUDIT_RESEND + 1))
+    commit(runs.see_to_reports, soon)
     assert report.pk in dressed
 
 
@@ -789,12 +799,104 @@ def test_what_the_command_cannot_do(log: Lines, venue: Venue, day: dt.date) -> N
     assert not AuditRun.objects.exists()
 
 
-def test_a_night_that_a_worker_is_at(log: Lines, venue: Venue, day: dt.date) -> None:
+def test_what_a_vanished_holder_left_is_waited_for_and_taken_over(
+    log: Lines, venue: Venue, day: dt.date, settings: Any
+) -> None:
+    settings.AUDIT_LEASE = 1
     begin(venue, day)
-    for part in TableAudit.objects.all():
-        runs.claim(part.pk)
-    code, out, _ = command("--date", str(day))
-    assert (code, out) == (2, f"RIVER {day}: a worker is at it\n")
+    (part,) = TableAudit.objects.all()
+    claimed = runs.claim(part.pk)
+    assert claimed is not None
+    assert claimed.lease_until is not None
+    until = f"{claimed.lease_until.astimezone(venue.zone):%H:%M:%S}"
+    code, out, err = command("--date", str(day))
+    first, second = out.splitlines()
+    assert first == (f"RIVER {day}: somebody else is at it; waiting (where they have stopped, this goes on at {until})")
+    assert second.startswith(f"RIVER {day}: 2 hands")
+    assert (code < 2, err) == (True, "")
+    part.refresh_from_db()
+    assert (part.status, part.attempts) == (Part.DONE, 2)
+
+
+def test_what_another_does_is_waited_for_and_told(
+    log: Lines, venue: Venue, day: dt.date, dressed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other finishes while this one waits: this says what it came to, and does nothing a second time."""
+    begin(venue, day)
+    (part,) = TableAudit.objects.all()
+    claimed = runs.claim(part.pk)
+    assert claimed is not None
+
+    def other(seconds: float) -> None:
+        TableAudit.objects.filter(pk=part.pk).update(status=Part.WAITING)
+        monkeypatch.undo()
+        monkeypatch.setattr(runs, "dress", lambda report: dressed.append(report.pk))
+        assert runs.work(part.pk)
+
+    monkeypatch.setattr(runs.time, "sleep", other)
+    assert command("--date", str(day))[0] < 2
+    (report,) = night(venue, day)
+    assert report.revision == 1
+    assert set(dressed) == {report.pk}
+
+
+def test_a_day_that_another_command_has_just_begun_is_its_day_too(
+    log: Lines, venue: Venue, day: dt.date, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due = runs.due_days(venue, timezone.now()) or [AuditDay.objects.create(venue=venue, day=day)]
+    monkeypatch.setattr(runs, "due_days", lambda *_: due)
+    opened = runs.open_run
+
+    def late(of_day: AuditDay, *arguments: Any, **options: Any) -> None:
+        assert opened(of_day, *arguments, **options) is not None
+
+    monkeypatch.setattr(runs, "open_run", late)
+    code, out, _ = command()
+    assert f"RIVER {day}: 2 hands" in out
+    assert code < 2
+
+
+def test_a_command_that_died_is_made_up_for_by_the_next(
+    log: Lines, venue: Venue, day: dt.date, dressed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def died(report: AuditReport) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(runs, "dress", died)
+        with pytest.raises(KeyboardInterrupt):
+            command("--date", str(day))
+    (report,) = night(venue, day)
+    assert command()[1].startswith("RIVER: nothing is due")
+    assert dressed == [report.pk]
+
+
+def test_a_month_that_was_left_out_is_made(
+    table: MakeTable, venue: Venue, day: dt.date, commit: Commit, settings: Any
+) -> None:
+    table("B07")
+    last_of_month = day.replace(day=1) - DAY
+    lines = Lines()
+    lines.at = begins(venue, last_of_month) + HOUR
+    record_many([*lines.open(), *lines.hand(1)], actor="somchai")
+    commit(runs.start_by_hand, venue, last_of_month, by="Malee")
+    months = AuditReport.objects.filter(kind="monthly")
+    AuditDay.objects.filter(day__lt=day.replace(day=1)).exclude(day=last_of_month).delete()
+    soon = timezone.now() + dt.timedelta(seconds=settings.AUDIT_RESEND + 1)
+    commit(runs.see_to_reports, timezone.now())
+    assert not months.exists()
+    commit(runs.see_to_reports, soon)
+    (month,) = months
+    assert month.day == last_of_month.replace(day=1)
+    assert {plot.language for plot in month.plots.all()} == {"en", "th"}
+    commit(runs.see_to_reports, soon)
+    assert months.count() == 1
+
+
+def test_a_month_left_undressed_is_dressed(venue: Venue, dressed: list[int], commit: Commit, settings: Any) -> None:
+    month = samples.save_month(venue)
+    commit(runs.see_to_reports, timezone.now() + dt.timedelta(seconds=settings.AUDIT_RESEND + 1))
+    assert dressed == [month.pk]
 
 
 def test_the_rows_are_in_the_admin_to_be_read(

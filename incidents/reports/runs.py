@@ -13,7 +13,7 @@ import logging
 import math
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from django.conf import settings
@@ -47,6 +47,8 @@ AT_ONCE: Final = 2
 DRESS_DAYS: Final = 2
 #: The newest parts of a table in which the end of the last whole walk is looked for.
 _LOOKED_AT: Final = 5
+#: Seconds between two looks at what somebody else is at.
+_WAIT: Final = 1.0
 
 Part = TableAudit.Status
 Run = AuditRun.Status
@@ -207,9 +209,8 @@ def retry(run: AuditRun, *, by: str = "", send: bool = True) -> bool:
         if by:
             run.asked_by = by
         run.save()
-        run.tables.filter(status=Part.FAILED).update(
-            status=Part.WAITING, attempts=0, claim=None, lease_until=None, sent_at=None
-        )
+        run.tables.filter(status=Part.FAILED).update(status=Part.WAITING, attempts=0, claim=None, sent_at=None)
+        run.tables.update(lease_until=timezone.now())  # from now on somebody is expected to take it up
         if send:
             _send_all(run)
     return True
@@ -254,9 +255,14 @@ def work(pk: int, *, later: bool = True) -> bool:
 
     The last part of a run finishes it; `later`: its report is dressed by a worker.
     """
+    return _do(pk, later=later)[0]
+
+
+def _do(pk: int, *, later: bool) -> tuple[bool, AuditReport | None]:
+    """`work`, and the report that this finished, where there is a new one."""
     part = claim(pk)
     if part is None:
-        return False
+        return False, None
     table, of_day = part.table, part.run.of_day
     started = time.perf_counter()
     try:
@@ -270,17 +276,15 @@ def work(pk: int, *, later: bool = True) -> bool:
         done = _part_done(part, night, time.perf_counter() - started)
     except ClaimLost:
         logger.warning("audit of %s: somebody else does it", part)
-        return False
+        return False, None
     except (OperationalError, InterfaceError) as error:  # the database went away: nothing is wrong with the table
         logger.warning("audit of %s: %s", part, error)
         _let_go(part)
-        return False
+        return False, None
     except Exception as error:
         logger.exception("audit of %s failed", part)
-        done = _held(part).update(status=Part.FAILED, claim=None, lease_until=None, error=_said(error)) > 0
-    if done:
-        finish(part.run_id, later=later)
-    return done
+        done = _held(part).update(status=Part.FAILED, claim=None, lease_until=timezone.now(), error=_said(error))
+    return (True, finish(part.run_id, later=later)) if done else (False, None)
 
 
 def claim(pk: int) -> TableAudit | None:
@@ -330,7 +334,7 @@ def _part_done(part: TableAudit, night: TableNight, seconds: float) -> bool:
         done = _held(part).update(
             status=Part.DONE,
             claim=None,
-            lease_until=None,
+            lease_until=timezone.now(),
             night=night.as_json(),
             events=events,
             events_done=events,
@@ -358,7 +362,8 @@ def _let_go(part: TableAudit) -> None:
     """Give a claim back; where the database does not answer, it runs out by itself."""
     connection.close()
     try:
-        _held(part).update(status=Part.WAITING, claim=None, lease_until=None, sent_at=None, attempts=F("attempts") - 1)
+        waiting = {"status": Part.WAITING, "claim": None, "lease_until": timezone.now(), "sent_at": None}
+        _held(part).update(**waiting, attempts=F("attempts") - 1)
     except (OperationalError, InterfaceError):
         connection.close()
 
@@ -547,28 +552,78 @@ def see_to_parts(now: dt.datetime) -> None:
             _send_finish(run.pk)
 
 
-def see_to_reports(now: dt.datetime) -> None:
-    """Dress reports that were left undressed, and make files that could not be kept."""
-    from . import files
+def see_to_reports(now: dt.datetime, *, later: bool = True) -> None:
+    """Dress reports that were left undressed, make months that were left out, and files that could not be kept.
 
-    again = now - dt.timedelta(seconds=settings.AUDIT_RESEND)
-    recent = AuditReport.objects.filter(made_at__gte=now - dt.timedelta(days=DRESS_DAYS), made_at__lt=again)
-    bare = recent.filter(~Exists(ReportFile.objects.filter(report=OuterRef("pk"))), kind=AuditReport.Kind.NIGHTLY)
-    for pk in bare.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]:
-        _send_dress(pk)
+    `later`: workers dress them; else it is done here, and where there are no workers at once: nobody else will.
+    """
+    from . import deliver, files
+
+    patience = 0 if settings.CELERY_TASK_ALWAYS_EAGER and not later else settings.AUDIT_RESEND
+    recent = AuditReport.objects.filter(
+        made_at__gte=now - dt.timedelta(days=DRESS_DAYS), made_at__lte=now - dt.timedelta(seconds=patience)
+    )
+    bare = recent.filter(~Exists(ReportFile.objects.filter(report=OuterRef("pk")))).order_by("pk")
+    if later:
+        for pk in bare.values_list("pk", flat=True)[:AT_ONCE]:
+            _send_dress(pk)
+    else:
+        for report in bare.select_related("venue"):
+            dress(report)
+    _see_to_months(recent, now)
     files.make_again(now)
+    if not later:
+        deliver.send_waiting()
+
+
+def _see_to_months(recent: QuerySet[AuditReport], now: dt.datetime) -> None:
+    """Make the reports of months that are over and have none, though a night of theirs was reported on lately."""
+    from . import monthly
+
+    for venue in Venue.objects.order_by("code"):
+        month = gaming_day(venue, now).replace(day=1)
+        nightly = recent.filter(venue=venue, kind=AuditReport.Kind.NIGHTLY, day__lt=month).select_related("venue")
+        last_of = {report.day.replace(day=1): report for report in nightly.defer("figures").order_by("day", "pk")}
+        if not last_of:
+            continue
+        of_months = AuditReport.objects.filter(venue=venue, kind=AuditReport.Kind.MONTHLY, day__in=last_of)
+        made = set(of_months.values_list("day", flat=True))
+        for month, report in last_of.items():
+            if month not in made:
+                try:
+                    monthly.after(report)
+                except Exception:
+                    logger.exception("the month of report %s could not be made", report)
 
 
 # --- in line, without workers ----------------------------------------------------------------------------------------
 
+#: Called with until when somebody else holds a table's part.
+Held = Callable[[dt.datetime], None]
 
-def carry_out(run: AuditRun) -> AuditReport | None:
-    """Do what is left of a run here and now: its new report, dressed, where there is one. The run says how it went."""
-    for pk in run.tables.filter(status__in=[Part.WAITING, Part.RUNNING]).values_list("pk", flat=True):
-        work(pk, later=False)
-    finish(run.pk, later=False)
-    run.refresh_from_db()
-    report = AuditReport.objects.filter(run=run).first()
-    if report is not None:
-        dress(report)
-    return report
+
+def carry_out(run: AuditRun, *, held: Held | None = None) -> AuditReport | None:
+    """Do what is left of a run here and now: its new report, where there is one. The run says how it went.
+
+    What somebody else is at is waited for, and taken over where the claim on it runs out. `held` is called each time
+    another such claim is seen. A report that was made here is dressed here.
+    """
+    made: AuditReport | None = None
+    told: set[int] = set()
+    while True:
+        for pk in run.tables.filter(status__in=[Part.WAITING, Part.RUNNING]).values_list("pk", flat=True):
+            made = _do(pk, later=False)[1] or made
+        made = finish(run.pk, later=False) or made
+        run.refresh_from_db()
+        others = run.tables.filter(status=Part.RUNNING).order_by("lease_until").values_list("pk", "lease_until")
+        if run.status != Run.RUNNING or not others:
+            break
+        for pk, until in others:
+            if pk not in told and until is not None and held is not None:
+                held(until)
+            told.add(pk)
+        time.sleep(min(_WAIT, settings.AUDIT_LEASE / 4))
+    if made is not None:
+        dress(made)
+        return made
+    return AuditReport.objects.filter(run=run).first()

@@ -31,8 +31,9 @@ class Command(LogCommand):
     help = (
         "Audit gaming days that are over and make their reports, all of it here and now: every table judged again from "
         "its log, the hash chain walked, drawings, files and mails. Left to itself: every day of the last week that "
-        "was not audited yet, days that failed, and days to which entries came since. Where workers audit, it may run "
-        "beside them. Exit 0: done, and nothing wants attention; 1: done, and something does; 2: not done."
+        "was not audited yet, days that failed, and days to which entries came since; then whatever an earlier one left "
+        "undone: drawings, files, mails, the month. Where workers audit, or another such command does, it may run beside "
+        "them: what they are at it waits for. Exit 0: done, and nothing wants attention; 1: done, and something does; 2: not done."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -57,6 +58,7 @@ class Command(LogCommand):
         status = 0
         for one in venues:
             status = max(status, self._of_day(one, date) if date is not None else self._due(one))
+        runs.see_to_reports(timezone.now(), later=False)
         if status:
             sys.exit(status)
 
@@ -84,7 +86,8 @@ class Command(LogCommand):
             run.refresh_from_db()
             status, done = max(status, self._carry_out(run)), done + 1
         for of_day in runs.due_days(venue, now):
-            opened = runs.open_run(of_day, now, send=False)
+            # Another such command may have begun it in between.
+            opened = runs.open_run(of_day, now, send=False) or of_day.runs.order_by("number").last()
             if opened is not None:
                 status, done = max(status, self._carry_out(opened)), done + 1
         if not done:
@@ -93,14 +96,22 @@ class Command(LogCommand):
 
     def _carry_out(self, run: AuditRun) -> int:
         """Do a run and say what it came to."""
-        made = runs.carry_out(run)
         day = run.of_day
         where = f"{day.venue.code} {day.day}"
+
+        def held(until: dt.datetime) -> None:
+            at = f"{until.astimezone(day.venue.zone):%H:%M:%S}"
+            self.stdout.write(
+                f"{where}: somebody else is at it; waiting (where they have stopped, this goes on at {at})"
+            )
+            self.stdout.flush()
+
+        made = runs.carry_out(run, held=held)
         if run.status == AuditRun.Status.FAILED:
             self.stderr.write(self.style.ERROR(f"{where}: failed: {run.error}"))
             return FAILED
         if run.status == AuditRun.Status.RUNNING:
-            self.stdout.write(f"{where}: a worker is at it")
+            self.stderr.write(self.style.ERROR(f"{where}: broken off, for the database did not answer; run it again"))
             return FAILED
         reports = AuditReport.objects.filter(venue=day.venue, day=day.day, kind=AuditReport.Kind.NIGHTLY)
         report = made or reports.order_by("revision").last()
