@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from functools import cache
 from typing import Final
 
 from django.utils.functional import Promise
@@ -168,3 +169,36 @@ def tell(error: EventError) -> str:
         return explain(error)
     text = reason(error)
     return text[:1].upper() + text[1:]
+
+
+@cache
+def _known() -> tuple[tuple[re.Pattern[str], type[EventError], str], ...]:
+    """Every English message as a pattern with its parameters for groups, the one that says most first."""
+    found: dict[str, tuple[re.Pattern[str], type[EventError], str]] = {}
+    kinds: list[type[EventError]] = [EventError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        for code, template in kind.messages.items():
+            parts = re.split(r"\{([a-z]+)\}", template)
+            names = set(parts[1::2])
+            pattern = "".join(f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+            if len(names) == len(parts) // 2:
+                found.setdefault(template, (re.compile(pattern, re.DOTALL), kind, code))
+    return tuple(found[template] for template in sorted(found, key=lambda one: -len(re.sub(r"\{[a-z]+\}", "", one))))
+
+
+def again(text: str) -> str:
+    """An error that was kept as its English message, in the active language; a text that is none stays as it is."""
+    key, colon, said = text.partition(": ")
+    if not colon or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", key):
+        return text
+    for pattern, kind, code in _known():
+        found = pattern.fullmatch(said)
+        if found is not None:
+            params: dict[str, object] = dict(found.groupdict())
+            if "detail" in params:
+                params["detail"] = again(str(params["detail"]))
+            error = kind.__new__(kind)
+            EventError.__init__(error, key, code, **params)
+            return explain(error)
+    return text

@@ -212,12 +212,12 @@ def _night(code: str, day: dt.date) -> TableNight:
     night.amendments = [AmendedBy(person="NOK", corrected=3, withdrawn=1), AmendedBy(person="@lek", corrected=1)]
     if code == "B04":
         night.chain.broken_at = 4711
-        night.chain.problem = "the hash of event 4711 is not that of its line"
+        night.chain.problem = "its hash does not match its content"
         night.gaps = [Gap(shoe=2, first=31, last=33), Gap(first=5, last=5)]
-        night.differences = ["shoe 2 hand 14: winner recorded as banker, the log says player"]
+        night.differences = ["B04 shoe 2 hand 14: winner, has_findings, audit differ from what the log says"]
         night.unreadable = [
-            Unreadable(seq=4802, problem="P4: is none of P1, B1, P2, B2, P3, B3", shoe=2, hand=15),
-            Unreadable(seq=4803, problem="not a JSON object"),
+            Unreadable(seq=4802, problem="place: 'P4' is not one of P1, B1, P2, B2, P3, B3", shoe=2, hand=15),
+            Unreadable(seq=4803, problem="event: one JSON object a line is wanted"),
         ]
     return night
 

@@ -182,7 +182,7 @@ def test_the_mail_in_english(venue: Venue, subscribe: Subscribe) -> None:
         assert page in said
         assert "https://audit.example/preferences/" in said
         assert "https://audit.example/incidents/5/" in said, "an open incident is a link"
-        assert "the hash of event 4711 is not that of its line" in said
+        assert "What the entry says was changed after it was recorded, or its hash was." in said
         assert "hands 31 to 33 are missing" in said
         assert "and 43 more" in said, "long lists are cut"
         assert "1,120" in said

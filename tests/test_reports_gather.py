@@ -311,7 +311,7 @@ def test_what_the_tables_say_is_put_together(house: House, table: MakeTable, ven
             paid={"banker": PaidTally(won=3, wrong=3, difference=Decimal("-139.00"))},
             chain=ChainCheck(last_seq=50, head="ab", broken_at=7, problem="the hash is another"),
             unreadable=[Unreadable(seq=8, problem="no JSON", shoe=1, hand=2)],
-            differences=["shoe 1 hand 1: otherwise"],
+            differences=["B01 shoe 1 hand 1: otherwise"],
             gaps=[Gap(shoe=1, first=2, last=3)],
             dealers=[DealerTally(dealer="D1", hands=3, codes={"payout-wrong": 1}), DealerTally(dealer="", hands=1)],
             hours=[HourTally(begins=begins + dt.timedelta(hours=5), hands=4, codes={"payout-wrong": 1})],
@@ -330,7 +330,8 @@ def test_what_the_tables_say_is_put_together(house: House, table: MakeTable, ven
     assert put_right == (1, Decimal(0), Decimal(94))
     assert [(one.table, one.seq) for one in attention.broken] == [("B01", 7)]
     assert attention.unreadable[0].text == "no JSON"
-    assert attention.differences[0].text == "shoe 1 hand 1: otherwise"
+    difference = attention.differences[0]
+    assert (difference.shoe, difference.hand, difference.text) == (1, 1, "otherwise")
     assert attention.gaps[0].gap == Gap(shoe=1, first=2, last=3)
     assert attention.no_log == ["B02"]
     assert attention.silent == ["B07"]

@@ -83,7 +83,7 @@ def test_what_wants_attention_comes_first_with_links(manager: Client, venue: Ven
     assert "hands 31 to 33 are missing" in text
     assert "Void the hand" in text
     assert "1 table in use had no event on this day: B05" in text
-    assert text.count("the hash of event 4711 is not that of its line") == 1
+    assert text.count("What the entry says was changed after it was recorded, or its hash was.") == 1
 
 
 def test_a_line_leads_to_a_hand_only_where_there_is_one(manager: Client, venue: Venue, night: dt.date) -> None:
@@ -420,7 +420,12 @@ def test_the_day_that_is_started_is_the_one_asked_for(
         return begun
 
     monkeypatch.setattr("incidents.reports.runs.start_by_hand", start)
-    answer = manager.post(reverse("reports:start"), {"day": night.isoformat(), "house": "HILL"})
+    Venue.objects.create(code="HILL", name="Hill House", time_zone="Asia/Bangkok")
+    for other in ("HILL", "NOWHERE", "river", "RI\0VER"):  # one's own house is not audited in place of another
+        answer = manager.post(reverse("reports:start"), {"day": night.isoformat(), "house": other})
+        assert (answer.status_code, asked) == (404, []) or other == "RI\0VER"
+    asked.clear()
+    answer = manager.post(reverse("reports:start"), {"day": night.isoformat(), "house": "RIVER"})
     assert answer.headers["Location"] == reverse("reports:run", args=[begun.pk])
     assert asked == [("RIVER", night, "manager")]
 
@@ -456,11 +461,15 @@ def test_last_night_is_done_running_late_failed_or_missing(
 
 
 def test_health_is_red_when_last_night_is_missing(client: Client, people: People, venue: Venue, night: dt.date) -> None:
-    assert client.get("/health/night/").json() == {"status": "ok", "houses": {"nothing": 1}, "beat": None}
+    assert client.get("/health/night/").json() == {
+        **{"status": "ok", "houses": {"nothing": 1}, "chains": "whole", "beat": None},
+    }
     run_of(venue, night, "failed", error="out of reach")
     answer = client.get("/health/night/")
     assert answer.status_code == 503
-    assert answer.json() == {"status": "unavailable", "houses": {"failed": 1}, "beat": None}
+    assert answer.json() == {
+        **{"status": "unavailable", "houses": {"failed": 1}, "chains": "whole", "beat": None},
+    }
     assert "River" not in answer.content.decode()
     client.force_login(people("manager"))
     page = client.get("/reports/status/")
@@ -473,6 +482,68 @@ def test_health_is_red_when_last_night_is_missing(client: Client, people: People
     assert page.status_code == 200
     assert "Yes: last night is audited." in words(page)
     assert client.get("/health/night/").json()["status"] == "ok"
+
+
+def test_a_broken_chain_is_told(client: Client, people: People, venue: Venue, night: dt.date, table: MakeTable) -> None:
+    """The audit is done, and says so; the chain is no matter of the status, and shows all the same."""
+    table("B07")
+    report = samples.save_report(venue, samples.quiet(venue.code, venue.name, night))
+    client.force_login(people("manager"))
+    assert "broken" not in words(client.get("/reports/status/"))
+    keep_walk(Verified("B07", 3, "", Broken("B07", 4, "its hash does not match its content")))
+    answer = client.get("/health/night/")
+    assert answer.status_code == 200
+    assert (answer.json()["status"], answer.json()["chains"]) == ("ok", "broken")
+    page = client.get("/reports/status/")
+    assert page.status_code == 200
+    assert "River House: the hash chain of 1 log is broken, it is not what was recorded: B07." in words(page)
+    assert reverse("reports:report", args=[report.pk]) in page.content.decode()
+    keep_walk(Verified("B07", 3, "", None))
+    assert client.get("/health/night/").json()["chains"] == "whole"
+    samples.save_full(venue, night, revision=2)
+    assert client.get("/health/night/").json()["chains"] == "broken"
+    assert "last night’s report says that a hash chain is broken" in words(client.get("/reports/status/"))
+
+
+def test_a_run_that_nobody_is_at_is_told(
+    manager: Client, venue: Venue, night: dt.date, table: MakeTable, settings: Any
+) -> None:
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+    now, told = timezone.now(), "No worker has taken this up"
+    run = run_of(venue, night, "running", started_at=now - selectors.STUCK_AFTER / 2)
+    part = TableAudit.objects.create(run=run, table=table("B07"))
+    page = reverse("reports:run", args=[run.pk])
+
+    def stuck() -> bool:
+        said = told in words(manager.get(page))
+        assert (state_of(venue, timezone.now()) == "stuck") == said
+        assert (manager.get("/health/night/").json()["houses"] == {"stuck": 1}) == said
+        return said
+
+    assert not stuck()
+    AuditRun.objects.update(started_at=now - 2 * selectors.STUCK_AFTER)
+    assert stuck()
+    assert manager.get("/health/night/").status_code == 503
+    assert "stuck: nobody is at it" in words(manager.get("/reports/status/"))
+    # Somebody works on it; or on another one, and this waits for its turn.
+    minute = dt.timedelta(minutes=1)
+    TableAudit.objects.update(status="running", lease_until=now + minute)
+    assert not stuck()
+    other = run_of(venue, night - dt.timedelta(days=1), "running")
+    TableAudit.objects.update(status="waiting", lease_until=None)
+    busy = TableAudit.objects.create(run=other, table=part.table, status="running", lease_until=now + minute)
+    assert not stuck()
+    # The last of them left a moment ago, and then long ago.
+    busy.delete()
+    TableAudit.objects.update(status="running", lease_until=now - minute)
+    assert not stuck()
+    TableAudit.objects.update(lease_until=now - 2 * selectors.STUCK_AFTER)
+    assert stuck()
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+    assert "Run the command nightly_audit" in words(manager.get(page))
+    AuditRun.objects.update(status="failed", finished_at=now)
+    runs.retry(run, send=False)
+    assert "Run the command nightly_audit" not in words(manager.get(page))
 
 
 def test_a_scheduler_that_stands_still_is_told(manager: Client, venue: Venue, night: dt.date) -> None:

@@ -41,6 +41,7 @@ from .figures import (
     Undecided,
 )
 from .models import AuditReport, AuditRun, TableAudit
+from .problem_words import placed
 from .rates import Counted, compare
 from .selectors import NIGHTLY, latest
 
@@ -218,7 +219,11 @@ class _Gathered:
         payouts = [one for one in every if not one.corrected]
         put_right = [one.difference for one in every if one.corrected]
         differences = [
-            *(TableNote(table=night.table, text=text) for night in self.nights.values() for text in night.differences),
+            *(
+                placed(TableNote(table=night.table, text=text))
+                for night in self.nights.values()
+                for text in night.differences
+            ),
             *otherwise,
             *decided.missing,
         ]

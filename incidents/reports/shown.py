@@ -28,6 +28,7 @@ from incidents.models import Incident
 from . import telling
 from .figures import Attention, DealerLine, Figures, MonthFigures, OpenIncident, Rate, TableLine
 from .models import AuditReport
+from .problem_words import placed
 
 #: Lines of a group that are seen without unfolding it.
 FIRST: Final = 5
@@ -35,8 +36,6 @@ FIRST: Final = 5
 ROWS: Final = 12
 #: Those that nobody can set right by deciding: something is wrong with the record itself.
 GRAVE: Final = frozenset({"failed", "broken", "differences", "unreadable"})
-#: Those whose text is the judge's or the log's own, in English.
-ENGLISH: Final = frozenset({"failed", "broken", "differences", "unreadable"})
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ class Item:
     href: str = ""
     since: str = ""
     told: tuple[tuple[str, str], ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,6 @@ class Group:
     def grave(self) -> bool:
         """Whether the record itself is in doubt."""
         return self.key in GRAVE
-
-    @property
-    def english(self) -> bool:
-        """Whether the texts are in English on every page."""
-        return self.key in ENGLISH
 
 
 def month_words(month: dt.date) -> str:
@@ -140,7 +135,7 @@ def _groups(told: Iterable[telling.Group], attention: Attention, zone: ZoneInfo)
         if not group.count:
             continue
         items = [
-            Item(line.where, line.text, line.aside, href, became, facts)
+            Item(line.where, line.text, line.aside, href, became, facts, line.language)
             for line, href, became, facts in zip(
                 group.lines, links.of(key), _became(key, attention, since), _facts(key, attention, zone), strict=True
             )
@@ -224,7 +219,7 @@ class _Links:
 
     def __init__(self, attention: Attention) -> None:
         self.attention = attention
-        notes = [*attention.differences, *attention.unreadable]
+        notes = list(map(placed, (*attention.differences, *attention.unreadable)))
         self.there = _hands_there((one.table, one.shoe, one.hand) for one in notes if one.shoe and one.hand)
 
     def of(self, key: str) -> list[str]:
@@ -252,7 +247,7 @@ class _Links:
             _place(one.table, one.shoe, one.hand)
             if one.shoe and one.hand and (one.table, one.shoe, one.hand) in self.there
             else _place(one.table)
-            for one in notes
+            for one in map(placed, notes)
         ]
 
 

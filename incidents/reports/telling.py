@@ -7,7 +7,7 @@ three only sets them in its own way. Times are of the house, in the years of the
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
@@ -21,6 +21,7 @@ from django.utils.translation import ngettext, pgettext
 from dealing import dates, wording
 from dealing.night import PaidTally
 
+from . import problem_words
 from .figures import (
     Attention,
     DealerLine,
@@ -43,12 +44,15 @@ DASH: Final = "–"
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that wants attention: where it was, what it is, and an amount or an age."""
+    """One thing that wants attention: where it was, what it is, and an amount or an age. `language`: of the text, where
+    that is not the page's.
+    """
 
     where: str
     text: str
     aside: str = ""
     incident: int | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -398,7 +402,12 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
     them.
     """
     return [
-        Group("failed", _("Tables that could not be audited"), len(attention.failed), _notes(attention.failed)),
+        Group(
+            "failed",
+            _("Tables that could not be audited"),
+            len(attention.failed),
+            _notes(attention.failed, problem_words.failed_words),
+        ),
         Group(
             "broken",
             _("Hash chain broken: the log is not what was recorded"),
@@ -406,8 +415,9 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
             [
                 Line(
                     one.table,
-                    one.problem,
+                    problem_words.chain_words(one.problem),
                     "" if one.seq is None else _("event %(seq)s") % {"seq": number(one.seq)},
+                    language=problem_words.language_of(one.problem, problem_words.chain_words(one.problem)),
                 )
                 for one in attention.broken
             ],
@@ -416,13 +426,13 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
             "differences",
             _("Recorded live otherwise than the log says now"),
             attention.difference_count,
-            _notes(attention.differences),
+            _notes(attention.differences, problem_words.difference_words),
         ),
         Group(
             "unreadable",
             _("Rows that cannot be read"),
             attention.unreadable_count,
-            _notes(attention.unreadable),
+            _notes(attention.unreadable, problem_words.unreadable_words),
         ),
         Group(
             "gaps",
@@ -487,14 +497,15 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
     ]
 
 
-def _notes(notes: Sequence[TableNote]) -> list[Line]:
+def _notes(notes: Sequence[TableNote], words: Callable[[str], str]) -> list[Line]:
     return [
         Line(
             place(one.table, one.shoe, one.hand),
-            one.text,
+            words(one.text),
             "" if one.seq is None else _("event %(seq)s") % {"seq": number(one.seq)},
+            language=problem_words.language_of(one.text, words(one.text)),
         )
-        for one in notes
+        for one in map(problem_words.placed, notes)
     ]
 
 
