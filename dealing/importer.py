@@ -176,7 +176,7 @@ def import_log(
     Raises `NoVenueError`; what is wrong with the file is in the report.
     """
     if create_tables and venue is None:
-        venue = _only_venue()
+        venue = only_venue()
     with LogFile(stream) as file:
         if jobs > 1:
             from dealing.import_jobs import import_parts
@@ -308,7 +308,8 @@ def _flush(
         progress(report)
 
 
-def _only_venue() -> Venue:
+def only_venue() -> Venue:
+    """The only house, made where there is none. Raises `NoVenueError` where there are several."""
     venues = list(Venue.objects.all()[:2])
     if len(venues) > 1:
         raise NoVenueError

@@ -211,7 +211,7 @@ def test_hands_from_before_what_is_stored_are_refused_by_row(put: Put, table: Ma
     assert Told(put("a.csv", csv_of(rows)), *HERE).status == 0
     told = Told(put("b.csv", csv_of(rows)), "--table", "B07", "--shoe", 2, "--date", "2024-01-01", "--start", "20:00")
     assert told.status == 2
-    assert "row 2 (B07 shoe 2): at: is before the table's last event" in told.err
+    assert "refused: row 2: The log of B07 goes to 2025-03-01T20:02:00+07:00 already" in told.err
     assert Shoe.objects.count() == 1
 
 

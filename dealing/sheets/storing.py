@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from django.db import transaction
 
-from dealing.importer import Report, import_log
+from dealing.importer import Report, import_log, only_venue
 from dealing.models import Dealer, DealerShift, Shoe, Table, TableEvent, Venue
-from dealing.rules.events import EventError, ShoeOpened, format_event, parse_line
+from dealing.rules.events import Called, CardDealt, Event, EventError, ShoeOpened, format_event, parse_line
 from dealing.rules.judge import FROM_SHEET
 from dealing.sheets.making import KnownShoe, Plan, Told, events
 from dealing.shifts import overlapping
@@ -123,19 +123,153 @@ def store(
     create_tables: bool = False,
     progress: Callable[[Report], None] | None = None,
 ) -> Stored:
-    """Store the hands of a sheet, each whole or not at all, and nothing twice. `venue`: where tables are made. Raises
-    as `import_log` does.
+    """Store the hands of a sheet, each whole or not at all, and nothing twice. `venue`: where tables are made; these
+    are not in use, for a sheet tells of what is over. Raises as `import_log` does.
     """
+    if create_tables:
+        _make_tables(plan, venue or only_venue())
     with tempfile.TemporaryFile() as file:
         rows = write(plan, file)
         file.seek(0)
-        report = import_log(file, actor=actor, create_tables=create_tables, venue=venue, progress=progress)
+        report = import_log(file, actor=actor, progress=progress)
     out = Stored(report.stored, report.skipped, report.refused, report.events)
     places = {told.row: told for told in plan.rows}
     for refusal in report.refusals[:NAMED]:
         told = places[rows[refusal.number - 1]]
         hand = refusal.place[2] if refusal.place is not None else None
         out.refusals.append(RefusedRow(told.row, told.table, told.shoe, hand, refusal.error))
+    return out
+
+
+def _make_tables(plan: Plan, venue: Venue) -> None:
+    there = set(Table.objects.filter(code__in=plan.tables).values_list("code", flat=True))
+    for code in plan.tables:
+        if code not in there:
+            first = plan.opening(code, min(told.shoe for told in plan.rows if told.kept and told.table == code))
+            made = {"venue": venue, "ruleset": first.ruleset, "decks": first.decks, "is_active": False}
+            Table.objects.get_or_create(code=code, defaults=made)  # somebody else may make it just now
+
+
+# What the log will not take.
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What the log will not take of a sheet, and why: as the importer refuses it.
+
+    `code`: `at-earlier` (one for a table), `shoe-behind`, `shoe-closed`, `shoe-stored-otherwise` (one for a shoe),
+    `hand-behind`, `stored-otherwise` (one for a hand); `row`: the first row; `hands`: the hands that it is about;
+    `last`: the table's last event, shoe or hand that stands against it; `differs`: a field, what the log has, what the
+    sheet has.
+    """
+
+    code: str
+    row: int
+    table: str
+    shoe: int
+    hands: tuple[int, ...]
+    last: str = ""
+    differs: tuple[tuple[str, str, str], ...] = ()
+
+    def as_json(self) -> list[Any]:
+        """Plain data, of which the class can be made again."""
+        return [self.code, self.row, self.table, self.shoe, self.hands, self.last, self.differs]
+
+
+def objections(plan: Plan) -> list[Objection]:
+    """What storing the sheet would refuse, as the log stands now. Nothing is locked and nothing written."""
+    logs: dict[str, dict[int, list[tuple[Event, Told]]]] = {}
+    for event, told in events(plan):
+        logs.setdefault(event.table, {}).setdefault(event.shoe, []).append((event, told))
+    tables = {table.code: table for table in Table.objects.filter(code__in=list(logs))}
+    out: list[Objection] = []
+    for code, shoes in logs.items():
+        table = tables.get(code)
+        if table is None or not table.last_seq:
+            continue
+        newest = Shoe.objects.filter(table=table).order_by("-number").values_list("number", flat=True).first() or 0
+        earlier: dict[tuple[int, int], int] = {}
+        for shoe in sorted(shoes):
+            found = TableEvent.objects.filter(table=table, shoe_number=shoe).order_by("seq")
+            stored: dict[int | None, list[str]] = {}
+            for hand, payload in found.values_list("hand_number", "payload"):
+                stored.setdefault(hand, []).append(payload)
+            out += _of_shoe(table, newest, shoes[shoe], stored, earlier)
+        if earlier:
+            last = cast(dt.datetime, table.last_at).astimezone(plan.filling.zone).isoformat()
+            shoe, hands = next(iter(earlier))[0], tuple(hand for _, hand in earlier)
+            out.append(Objection("at-earlier", min(earlier.values()), code, shoe, hands, last))
+    return out
+
+
+def _of_shoe(
+    table: Table,
+    newest: int,
+    lines: list[tuple[Event, Told]],
+    stored: dict[int | None, list[str]],
+    earlier: dict[tuple[int, int], int],
+) -> list[Objection]:
+    """What the log will not take of one shoe; hands that are too early go to `earlier`, with their rows."""
+    hands: dict[int, list[Event]] = {}
+    rows: dict[int, int] = {}
+    for event, told in lines:
+        if event.hand is not None:
+            hands.setdefault(event.hand, []).append(event)
+            rows.setdefault(event.hand, told.row)
+    opened, first = cast(ShoeOpened, lines[0][0]), lines[0][1].row
+    code, shoe, every = opened.table, opened.shoe, tuple(hands)
+    last_at = cast(dt.datetime, table.last_at)
+    if not stored:
+        if opened.at < last_at:
+            earlier |= {(shoe, hand): row for hand, row in rows.items()}
+        elif shoe < newest:
+            return [Objection("shoe-behind", first, code, shoe, every, str(newest))]
+        return []
+    if stored[None][0] != format_event(opened):
+        differs = tuple(_differs([parse_line(stored[None][0])], [opened]))
+        return [Objection("shoe-stored-otherwise", first, code, shoe, every, differs=differs)]
+    closed = newest > shoe or any(parse_line(text).name == "shoe_closed" for text in stored[None])
+    last_hand = max((hand for hand in stored if hand is not None), default=0)
+    out, added = [], []
+    for hand, log in hands.items():
+        known = stored.get(hand)
+        if known is not None:
+            here = [format_event(event) for event in log]
+            if known[: len(here)] != here:
+                differs = tuple(_differs([parse_line(text) for text in known], log))
+                out.append(Objection("stored-otherwise", rows[hand], code, shoe, (hand,), differs=differs))
+        elif log[0].at < last_at:
+            earlier[shoe, hand] = rows[hand]
+        elif closed:
+            added.append(hand)
+        elif hand < last_hand:
+            out.append(Objection("hand-behind", rows[hand], code, shoe, (hand,), str(last_hand)))
+    if added:
+        out.append(Objection("shoe-closed", min(rows[hand] for hand in added), code, shoe, tuple(added)))
+    return out
+
+
+def _differs(stored: list[Event], told: list[Event]) -> Iterator[tuple[str, str, str]]:
+    """Where two tellings of a hand, or of a shoe's opening, are unlike."""
+    there, here = _said(stored), _said(told)
+    for name in dict.fromkeys((*here, *there)):
+        if there.get(name, "") != here.get(name, ""):
+            yield name, there.get(name, ""), here.get(name, "")
+
+
+def _said(log: list[Event]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for event in log:
+        out.setdefault("at", f"{event.at:%Y-%m-%d %H:%M:%S}")
+        out.setdefault("by", event.by or "")
+        if isinstance(event, ShoeOpened):
+            out |= {"ruleset": event.ruleset, "decks": str(event.decks)}
+        elif isinstance(event, CardDealt) and event.card is not None:
+            out.setdefault(event.to, event.card.text)
+        elif isinstance(event, Called) and "outcome" not in out:
+            out["outcome"] = event.winner
+            for name, total in (("player_total", event.player), ("banker_total", event.banker)):
+                out |= {} if total is None else {name: str(total)}
     return out
 
 

@@ -6,10 +6,12 @@ from typing import Any, Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import ngettext, pgettext_lazy
 
 from dealing import wording
 from dealing.sheets.errors import Fault, SheetError
+from dealing.sheets.mapping import CARD_LIMITS
+from dealing.sheets.storing import Objection
 
 #: What a column can hold, and what can be filled in.
 FIELDS: Final[dict[str, Promise]] = {
@@ -49,6 +51,7 @@ FIELDS: Final[dict[str, Promise]] = {
     "decks": _("decks"),
     "encoding": _("characters"),
     "separator": _("separator"),
+    "by": _("name of the sheet"),
 }
 
 #: The fields that a column can hold, in groups, as the page offers them.
@@ -164,6 +167,44 @@ DATES: Final[dict[str, Promise]] = {
     "mdy": _("month, day, year"),
     "ymd": _("year, month, day"),
 }
+
+
+#: Why the log will not take hands of a sheet, by `storing.Objection.code`.
+OBJECTIONS: Final[dict[str, Promise]] = {
+    "at-earlier": _(
+        "The log of {table} goes to {last} already, and hands from before cannot be added to it ({hands})."
+    ),
+    "shoe-behind": _("Shoe {shoe} of {table} comes after shoe {last} in the log; shoe numbers only grow ({hands})."),
+    "shoe-closed": _("Shoe {shoe} of {table} is closed in the log: no more hands can be added to it ({hands})."),
+    "shoe-stored-otherwise": _("The log has shoe {shoe} of {table} otherwise ({hands}): {differs}."),
+    "hand-behind": _("{table}, shoe {shoe}, hand {hand}: the log is at hand {last} of this shoe already."),
+    "stored-otherwise": _("{table}, shoe {shoe}, hand {hand}: the log has it otherwise: {differs}."),
+}
+
+
+def objection(one: Objection, last: str = "") -> str:
+    """Why the log will not take hands, as a sentence; `last`: the time of the table's last event, as it is shown."""
+    items = (
+        _("{field} is {stored} in the log, {told} in the sheet").format(
+            field=field_name(name), stored=_value(name, stored), told=_value(name, told)
+        )
+        for name, stored, told in one.differs
+    )
+    return (
+        str(OBJECTIONS[one.code])
+        .replace("{hands}", ngettext("{n} hand", "{n} hands", len(one.hands)).replace("{n}", str(len(one.hands))))
+        .format(
+            table=one.table, shoe=one.shoe, hand=one.hands[0], last=last or one.last, differs="; ".join(items) or "–"
+        )
+    )
+
+
+def _value(name: str, text: str) -> str:
+    if name == "outcome" and text:
+        return wording.side_name(text)
+    if name in CARD_LIMITS and text[:1] == "T":
+        return "10" + text[1:]
+    return text or "–"
 
 
 def field_name(name: str) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone, translation
 
 from dealing.importer import NoVenueError, Report
 from dealing.management.streams import FAILED, LogCommand, utf8
-from dealing.models import Table, Venue
+from dealing.models import StaffMember, Table, Venue
 from dealing.rules.audit import HandAudit
 from dealing.rules.rulesets import RulesetError
 from dealing.sheets.auditing import RowAudit, SheetAudit, audit
@@ -24,13 +25,15 @@ from dealing.sheets.cells import DATE_ORDERS, KINDS, CellError, read_date, read_
 from dealing.sheets.errors import SheetError
 from dealing.sheets.making import Filling, Plan, plan
 from dealing.sheets.mapping import FIELDS, ORDERS, Mapping, from_dict, guess, heads_of, letters, name_of, read_columns
-from dealing.sheets.reading import ENCODINGS, MEGABYTES, SEPARATORS, Book, read_book
-from dealing.sheets.storing import House, store, write_shifts
-from dealing.sheets.words import explain, field_name, tell, title
+from dealing.sheets.reading import EMPTY_ROWS, ENCODINGS, MEGABYTES, SEPARATORS, Book, read_book
+from dealing.sheets.storing import House, Objection, objections, store, write_shifts
+from dealing.sheets.words import explain, field_name, objection, tell, title
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, FAILED
 #: Rows of the preview, and rows of which findings are printed.
 PREVIEW: Final = 10
+#: Who stands as recorder where nobody is named.
+NOBODY: Final = "import"
 #: Seconds between two lines of progress.
 PROGRESS: Final = 2.0
 
@@ -82,8 +85,13 @@ class Command(LogCommand):
         filling.add_argument("--more-to-come", action="store_true", help="leave each table's last shoe open")
         storing = parser.add_argument_group("storing")
         storing.add_argument("--venue", metavar="CODE", help="whose tables they are (default: the only venue)")
-        storing.add_argument("--create-tables", action="store_true", help="make tables that are not there")
-        storing.add_argument("--actor", default="import", metavar="NAME", help="who stands as recorder")
+        storing.add_argument("--create-tables", action="store_true", help="make tables that are not there, not in use")
+        storing.add_argument(
+            "--actor",
+            default=NOBODY,
+            metavar="NAME",
+            help=f"who stands as recorder: a user name or staff code (default: {NOBODY})",
+        )
         add("--lang", choices=("en", "th"), default="en", help="language of what is printed")
 
     def handle(self, *args: Any, file: str, lang: str, **options: Any) -> None:
@@ -124,9 +132,30 @@ class Command(LogCommand):
         self._say(made, found)
         status = UNREADABLE if found.unreadable else FINDINGS if found.codes else CLEAN
         if options["dry_run"]:
+            if house is None:
+                self.stdout.write("not compared with what is stored: --time-zone without --venue asks no database")
+            elif self._tables_missing(made, house, options) or self._objections(made):
+                status = UNREADABLE
             self.stdout.write("nothing was stored (--dry-run)")
             return status
         return self._store(made, house or House(), status, venue, options)
+
+    def _tables_missing(self, made: Plan, house: House, options: dict[str, Any]) -> bool:
+        """Say why the tables will not do, if they will not."""
+        said = _tables_wrong(made, house, options)
+        if said:
+            self.stderr.write(f"would not be stored: {said}")
+        elif unknown := house.unknown(made.tables):
+            self.stdout.write(f"would be made, not in use: {', '.join(unknown)}")
+        return bool(said)
+
+    def _objections(self, made: Plan) -> list[Objection]:
+        """Say what the log will not take."""
+        out = objections(made)
+        for one in out:
+            hint = " A sheet that grows is stored with --more-to-come." if one.code == "shoe-closed" else ""
+            self.stderr.write(f"refused: row {one.row}: {objection(one)}{hint} [{one.code}]")
+        return out
 
     # -- who and where
 
@@ -150,11 +179,15 @@ class Command(LogCommand):
 
     def _say_mapping(self, book: Book, mapping: Mapping) -> None:
         heads = heads_of(book, mapping.head_row)
-        self.stdout.write(f"{book.name}{f' [{book.sheet}]' if book.sheet else ''}:")
+        others = [title for title in book.sheets if title != book.sheet]
+        more = f", not {', '.join(others)}; another one with --sheet" if others else ""
+        self.stdout.write(f"{book.name}{f' [{book.sheet}{more}]' if book.sheet else ''}:")
         for name, at in mapping.columns.items():
             self.stdout.write(f"  {letters(at):>2} {heads[at] or '–'} = {name} ({field_name(name)})")
         order = f", {mapping.order}" if mapping.dealt else ""
         self.stdout.write(f"  {mapping.cards}{order}; {mapping.dates}")
+        if book.ended:
+            self.stdout.write(f"  after row {book.ended} come {EMPTY_ROWS:,} empty rows: what lies below is not read")
 
     def _say(self, made: Plan, found: SheetAudit) -> None:
         self.stdout.write("")
@@ -177,7 +210,8 @@ class Command(LogCommand):
         self.stdout.write("")
         self.stdout.write(
             f"{len(found.rows)} rows: {found.hands} hands, {found.with_findings} of them with findings; "
-            f"{found.unreadable} rows unreadable, {found.left_out} left out; {found.events} events; "
+            f"{found.unreadable} rows unreadable, {found.left_out} left out, {found.blank} without cards; "
+            f"{found.events} events; "
             f"tables {', '.join(made.tables) or '–'}"
         )
         for code, count in found.codes.most_common():
@@ -186,12 +220,12 @@ class Command(LogCommand):
     # -- storing
 
     def _store(self, made: Plan, house: House, status: int, venue: Venue | None, options: dict[str, Any]) -> int:
-        elsewhere = house.elsewhere(made.tables)
-        if elsewhere:
-            raise CommandError(f"these tables belong to another venue: {', '.join(elsewhere)}")
+        if said := _tables_wrong(made, house, options):
+            raise CommandError(said)
         unknown = house.unknown(made.tables)
-        if unknown and not options["create_tables"]:
-            raise CommandError(f"there is no table {', '.join(unknown)}; make it, or import with --create-tables")
+        actor = _actor(options["actor"])
+        told = {(one.table, one.shoe, hand) for one in self._objections(made) for hand in one.hands}
+        early = {table for table, _, _ in told}
         started = last = time.monotonic()
 
         def progress(report: Report) -> None:
@@ -201,19 +235,21 @@ class Command(LogCommand):
                 self.stderr.write(f"{report.events} events stored, {report.events / (last - started):.0f} a second")
 
         try:
-            done = store(
-                made, actor=options["actor"], venue=venue, create_tables=options["create_tables"], progress=progress
-            )
+            done = store(made, actor=actor, venue=venue, create_tables=options["create_tables"], progress=progress)
         except NoVenueError as error:
             raise CommandError("there are several venues: say with --venue in which the tables are made") from error
         for refused in done.refusals:
+            if (refused.hand is None and refused.table in early) or (refused.table, refused.shoe, refused.hand) in told:
+                continue  # said above
             self.stderr.write(f"row {refused.row} ({refused.table} shoe {refused.shoe}): {refused.error}")
+        if unknown:
+            self.stdout.write(f"tables made, not in use: {', '.join(unknown)} (put into use under master data)")
         self.stdout.write(
             f"{done.stored} hands stored, {done.skipped} stored before, {done.refused} refused; "
             f"{done.events} events stored"
         )
         if "dealer" in made.mapping.columns:
-            self._write_shifts(made, options["actor"])
+            self._write_shifts(made, actor)
         return UNREADABLE if done.refusals else status
 
     def _write_shifts(self, made: Plan, actor: str) -> None:
@@ -227,6 +263,27 @@ class Command(LogCommand):
         )
         if shifts.unknown:
             self.stderr.write(f"not dealers of {table.venue}: {', '.join(shifts.unknown)}; add them and import again")
+
+
+def _tables_wrong(made: Plan, house: House, options: dict[str, Any]) -> str:
+    """Why the tables will not do; empty where they do."""
+    if elsewhere := house.elsewhere(made.tables):
+        return f"these tables belong to another venue: {', '.join(elsewhere)}"
+    unknown = house.unknown(made.tables)
+    if unknown and not options["create_tables"]:
+        return f"there is no table {', '.join(unknown)}; make it, or import with --create-tables"
+    return ""
+
+
+def _actor(name: str) -> str:
+    """Who stands as recorder: a user name, for a staff code that of the person, so that it is known whose it is."""
+    users = get_user_model().objects
+    if name == NOBODY or users.filter(username=name).exists():
+        return name
+    member = StaffMember.objects.select_related("user").filter(code=name).first()
+    if member is None:
+        raise CommandError(f"--actor {name}: nobody here has this user name or staff code")
+    return str(member.user.get_username())
 
 
 def _line(row: RowAudit) -> str:
