@@ -62,9 +62,10 @@ def health(request: HttpRequest) -> JsonResponse:
 def night(request: HttpRequest) -> JsonResponse:
     """200 while last night's audit of every house is done, running or not yet late, else 503.
 
-    `houses` counts them by where their audit stands (`done`, `running`, `waiting`, `failed`, `late`, `missing`,
-    `nothing`: nothing recorded so far); `beat` is when the scheduler last ticked, null where it never has. No names of
-    houses, and no reasons: the page is open to everybody.
+    `houses` counts them by where their audit stands (`done`, `running`, `waiting`, `failed`, `late`, `stuck`: nobody is
+    at it, `missing`, `nothing`: nothing recorded so far). `chains` is `broken` where a log of any house is not what was
+    recorded; that is for the report to say more of, and the audit is done all the same. `beat` is when the scheduler
+    last ticked, null where it never has. No names of houses, and no reasons: the page is open to everybody.
     """
     from dealing.models import Venue
     from incidents.reports.selectors import beat_ticked, last_nights
@@ -79,6 +80,7 @@ def night(request: HttpRequest) -> JsonResponse:
     body = {
         "status": "unavailable" if red else "running" if going_on else "ok",
         "houses": dict(Counter(one.state for one in nights)),
+        "chains": "broken" if any(one.chain_broken for one in nights) else "whole",
         "beat": ticked and ticked.isoformat(),
     }
     return JsonResponse(body, status=503 if red else 200)

@@ -2,6 +2,8 @@
 
 Nothing is counted in a process, so it does not matter which of the server's processes answers. Redis or the database
 away: `baccarat_up` says so, the values that need it are left out, and the page answers all the same.
+
+Who has the token sees every house. A person who is logged in sees their own, as everywhere; who belongs to none, all.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Final
 import redis
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -27,6 +29,7 @@ from prometheus_client.registry import Collector
 
 from dealing.models import Venue
 from dealing.people import AUDITOR, MANAGER, roles
+from dealing.pit.access import member_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,20 +41,27 @@ QUEUE, TAKEN = "celery", "unacked"
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All of them. 404 for who may not see them: nobody learns that there is anything here."""
-    if not _may_see(request):
+    """Those of the houses that are theirs. 404 for who may not see any: nobody learns that there is anything here."""
+    if _has_token(request):
+        house = None
+    elif _oversees(request):
+        member = member_of(request.user)
+        house = None if member is None else member.venue_id
+    else:
         raise Http404
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Rows())
+    registry.register(Rows(house))
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     return HttpResponse(encode(registry), content_type=content_type)
 
 
-def _may_see(request: HttpRequest) -> bool:
-    """The bearer of the token; a manager or an auditor who is logged in."""
+def _has_token(request: HttpRequest) -> bool:
     token, given = settings.METRICS_TOKEN, request.headers.get("Authorization", "")
-    if token and secrets.compare_digest(given.encode(), f"Bearer {token}".encode()):
-        return True
+    return bool(token) and secrets.compare_digest(given.encode(), f"Bearer {token}".encode())
+
+
+def _oversees(request: HttpRequest) -> bool:
+    """Whether a manager or an auditor is logged in."""
     try:
         return bool(roles(request.user) & {MANAGER, AUDITOR})
     except DatabaseError:
@@ -59,12 +69,15 @@ def _may_see(request: HttpRequest) -> bool:
 
 
 class Rows(Collector):
-    """Reads what there is to say."""
+    """Reads what there is to say of a house; of all where none is given."""
+
+    def __init__(self, house: int | None = None) -> None:
+        self.house = house
 
     def collect(self) -> Iterator[Metric]:
         """The metrics."""
         up = GaugeMetricFamily("baccarat_up", "1 where the service answers", labels=["service"])
-        found = list(_guarded("database", _database, up))
+        found = list(_guarded("database", lambda: _database(Venue.objects.order_by("code"), self.house), up))
         if settings.REDIS_URL:
             found += _guarded("redis", _redis, up)
         yield up
@@ -94,20 +107,24 @@ def _redis() -> Iterator[Metric]:
     yield GaugeMetricFamily("baccarat_queue_taken", "Tasks that a worker has taken and not finished", value=taken)
 
 
-def _database() -> Iterator[Metric]:
-    yield from _runs()
-    yield from _reports()
-    yield from _office()
-    yield from _incidents()
+def _database(venues: QuerySet[Venue], house: int | None) -> Iterator[Metric]:
+    if house is not None:
+        venues = venues.filter(pk=house)
+    yield from _runs(venues)
+    yield from _reports(venues)
+    yield from _chains(venues)
+    yield from _office(venues)
+    yield from _incidents(venues)
 
 
-def _runs() -> Iterator[Metric]:
+def _runs(of: QuerySet[Venue]) -> Iterator[Metric]:
     from incidents.reports.models import AuditRun, TableAudit
 
     runs = GaugeMetricFamily("baccarat_audit_runs", "Nightly audits by status", labels=["venue", "status"])
-    counted = AuditRun.objects.order_by().values_list("of_day__venue__code", "status").annotate(n=Count("pk"))
+    of_these = AuditRun.objects.filter(of_day__venue__in=of.order_by())
+    counted = of_these.order_by().values_list("of_day__venue__code", "status").annotate(n=Count("pk"))
     numbers = {(venue, status): n for venue, status, n in counted}
-    venues = list(Venue.objects.order_by("code").values_list("code", flat=True))
+    venues = list(of.values_list("code", flat=True))
     for venue in venues:
         for status in AuditRun.Status.values:
             runs.add_metric([venue, status], numbers.get((venue, status), 0))
@@ -133,18 +150,18 @@ def _runs() -> Iterator[Metric]:
     yield ended
 
     parts = GaugeMetricFamily("baccarat_audit_tables", "Tables of unfinished audits by status", labels=["status"])
-    going = TableAudit.objects.exclude(run__status=AuditRun.Status.DONE).order_by().values_list("status")
-    counts = dict(going.annotate(n=Count("pk")))
+    going = TableAudit.objects.filter(run__in=of_these.exclude(status=AuditRun.Status.DONE)).order_by()
+    counts = dict(going.values_list("status").annotate(n=Count("pk")))
     for status in TableAudit.Status.values:
         parts.add_metric([status], counts.get(status, 0))
     yield parts
 
 
-def _reports() -> Iterator[Metric]:
+def _reports(of: QuerySet[Venue]) -> Iterator[Metric]:
     from incidents.reports.models import AuditReport
     from incidents.reports.selectors import last_nights, latest
 
-    nightly = AuditReport.objects.filter(kind=AuditReport.Kind.NIGHTLY).order_by()
+    nightly = AuditReport.objects.filter(kind=AuditReport.Kind.NIGHTLY, venue__in=of.order_by()).order_by()
     hands = CounterMetricFamily("baccarat_hands_judged", "Hands that reports were made of", labels=["venue"])
     revisions = CounterMetricFamily("baccarat_reports", "Reports made, revisions among them", labels=["venue"])
     for venue, judged, made in nightly.values_list("venue__code").annotate(Sum("hands"), Count("pk")):
@@ -165,7 +182,7 @@ def _reports() -> Iterator[Metric]:
     missing = GaugeMetricFamily(
         "baccarat_report_missing", "1: last night's report is missing, late or failed", labels=["venue"]
     )
-    venues = list(Venue.objects.order_by("code"))
+    venues = list(of)
     for night in last_nights(venues, timezone.now()):
         missing.add_metric([night.venue.code], int(night.red))
     for venue_row in venues:
@@ -183,25 +200,42 @@ def _reports() -> Iterator[Metric]:
     yield missing
 
 
-def _office() -> Iterator[Metric]:
+def _chains(of: QuerySet[Venue]) -> Iterator[Metric]:
+    from dealing.models import ChainWalk
+
+    labels = ["venue", "table"]
+    whole = GaugeMetricFamily(
+        "baccarat_log_chain_whole", "1: the last walk along the whole of the log found nothing broken", labels=labels
+    )
+    walked = GaugeMetricFamily("baccarat_log_walked_timestamp_seconds", "When that walk was", labels=labels)
+    walks = ChainWalk.objects.filter(table__venue__in=of.order_by()).order_by("table__code")
+    for venue, table, at, problem in walks.values_list("table__venue__code", "table__code", "walked_at", "problem"):
+        whole.add_metric([venue, table], int(not problem))
+        walked.add_metric([venue, table], at.timestamp())
+    yield whole
+    yield walked
+
+
+def _office(of: QuerySet[Venue]) -> Iterator[Metric]:
     from incidents.reports.models import ReportDelivery, ReportFile
 
     mails = GaugeMetricFamily("baccarat_report_mails", "Mails of reports by status", labels=["status"])
-    counts = dict(ReportDelivery.objects.order_by().values_list("status").annotate(n=Count("pk")))
+    posted = ReportDelivery.objects.filter(report__venue__in=of.order_by()).order_by()
+    counts = dict(posted.values_list("status").annotate(n=Count("pk")))
     for status in ReportDelivery.Status.values:
         mails.add_metric([status], counts.get(status, 0))
     yield mails
-    unkept = ReportFile.objects.exclude(error="").count()
+    unkept = ReportFile.objects.filter(report__venue__in=of.order_by()).exclude(error="").count()
     yield GaugeMetricFamily("baccarat_report_files_failed", "Files of reports that could not be kept", value=unkept)
 
 
-def _incidents() -> Iterator[Metric]:
+def _incidents(of: QuerySet[Venue]) -> Iterator[Metric]:
     from incidents.models import Incident
 
     waiting = GaugeMetricFamily(
         "baccarat_open_incidents", "Incidents that wait for a decision", labels=["venue", "table"]
     )
-    found = Incident.objects.filter(status=Incident.Status.OPEN).order_by()
+    found = Incident.objects.filter(status=Incident.Status.OPEN, table__venue__in=of.order_by()).order_by()
     for venue, table, number in found.values_list("table__venue__code", "table__code").annotate(n=Count("pk")):
         waiting.add_metric([venue, table], number)
     yield waiting

@@ -203,6 +203,7 @@ CELERY_BEAT_SCHEDULE = {
     "send-reports": {"task": "incidents.reports.tasks.send_reports", "schedule": crontab(minute="*")},
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
+CELERY_BEAT_SYNC_EVERY = 1  # when a task was last sent is stored at once: pages say whether the scheduler is alive
 
 # The nightly audit begins so many minutes after a gaming day's end: the hand in play is over by then.
 AUDIT_AFTER_CLOSE = env.int("AUDIT_AFTER_CLOSE", default=5)

@@ -9,17 +9,23 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings as configured
-from django.db import OperationalError
+from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from baccarat_audit import metrics
+from dealing import triggers
 from dealing.gaming_days import gaming_day
-from dealing.models import Venue
+from dealing.log import record_many
+from dealing.models import Table, Venue
+from dealing.tasks import verify_tables
+from dealing.verify import Verified, keep_walk
 from incidents.reports.models import AuditDay, AuditRun, ReportDelivery, ReportFile, TableAudit
 from tests import reports_samples as samples
 from tests.conftest import MakeTable, People
+from tests.table_logs import Lines
 
 pytestmark = pytest.mark.django_db
 
@@ -125,6 +131,52 @@ def test_who_may_read_it(client: Client, people: People, settings: Any, venue: V
     assert client.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 405
 
 
+def test_a_broken_chain_shows(scrape: Callable[[], Values], table: MakeTable) -> None:
+    table("B07")
+    record_many(Lines().open(), actor="somchai")
+    assert ("baccarat_log_chain_whole", "B07", "RIVER") not in scrape(), "nobody has walked it"
+    verify_tables()
+    found = scrape()
+    assert found["baccarat_log_chain_whole", "B07", "RIVER"] == 1
+    assert timezone.now().timestamp() - found["baccarat_log_walked_timestamp_seconds", "B07", "RIVER"] < 60
+    with triggers.suspended(), connection.cursor() as cursor:
+        cursor.execute("UPDATE dealing_tableevent SET actor = 'nobody' WHERE seq = 1")
+    verify_tables()
+    assert scrape()["baccarat_log_chain_whole", "B07", "RIVER"] == 0
+
+
+def test_a_person_sees_the_lines_of_their_house(
+    client: Client, scrape: Callable[[], Values], people: People, table: MakeTable, venue: Venue
+) -> None:
+    hill = Venue.objects.create(code="HILL", name="Hill House", time_zone="Asia/Bangkok")
+    for house, code in ((venue, "B07"), (hill, "H01")):
+        report = samples.save_full(house)
+        TableAudit.objects.all().delete()
+        row = Table.objects.filter(code=code).first() or Table.objects.create(
+            code=code, venue=house, ruleset="commission"
+        )
+        samples.open_incident(row)
+        keep_walk(Verified(code, 0, "", None))
+        ReportFile.objects.create(report=report, kind="pdf", language="en", error="EIO", made_at=timezone.now())
+    every = scrape()
+    assert {key[-1] for key in every if key[0] == "baccarat_log_chain_whole"} == {"HILL", "RIVER"}
+    assert every["baccarat_report_files_failed",] == 2
+    whole = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    client.force_login(people("auditor"))
+    own = client.get("/metrics").content.decode()
+    assert "HILL" in whole
+    assert "HILL" not in own
+    assert "H01" not in own
+    assert "baccarat_report_files_failed 1.0" in own
+    assert {line.split("{")[0] for line in own.splitlines()} == {line.split("{")[0] for line in whole.splitlines()} - {
+        "baccarat_report_files_failed 2.0"
+    } | {"baccarat_report_files_failed 1.0"}
+    nobody = people("manager", "owner")
+    nobody.staff_member.delete()
+    client.force_login(User.objects.get(pk=nobody.pk))
+    assert client.get("/metrics").content.decode() == whole, "who belongs to no house has them all"
+
+
 def test_redis_away(scrape: Callable[[], Values], venue: Venue, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     found = scrape()
@@ -134,7 +186,7 @@ def test_redis_away(scrape: Callable[[], Values], venue: Venue, settings: Any) -
 
 
 def test_the_database_away(scrape: Callable[[], Values], venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> Any:
+    def broken(*_: Any) -> Any:
         raise OperationalError("the connection is closed")
 
     monkeypatch.setattr(metrics, "_runs", broken)

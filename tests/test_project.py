@@ -177,6 +177,27 @@ def test_what_runs_by_the_clock_exists() -> None:
     assert scheduled <= set(celery_app.tasks)
 
 
+def test_workers_log_by_the_level_that_is_set() -> None:
+    """Celery's own way begins at warnings: nothing would be said of the nights that go well."""
+    script = (
+        "import django; django.setup()\n"
+        "from baccarat_audit.celery import app\n"
+        "app.log.setup('WARNING')\n"
+        "import logging; logging.getLogger('incidents.reports.runs').info('said')\n"
+        "logging.getLogger('celery.worker').debug('not said')\n"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "baccarat_audit.settings", "LOG_LEVEL": "INFO"}
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stderr
+    assert "INFO incidents.reports.runs said" in told
+    assert "not said" not in told
+
+
+def test_the_scheduler_stores_at_once_that_it_ticked() -> None:
+    assert celery_app.conf.beat_sync_every == 1
+
+
 def test_tasks_survive_their_worker() -> None:
     assert celery_app.conf.task_acks_late
     assert celery_app.conf.task_reject_on_worker_lost

@@ -19,6 +19,7 @@ from django.utils import timezone
 from dealing.gaming_days import bounds, gaming_day
 from dealing.log import record_many
 from dealing.models import StaffMember, Table, Venue
+from dealing.verify import Broken, Verified, keep_walk
 from incidents.models import Incident
 from incidents.reports import runs, selectors
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportDelivery, TableAudit
@@ -421,10 +422,9 @@ def test_the_day_that_is_started_is_the_one_asked_for(
 
     monkeypatch.setattr("incidents.reports.runs.start_by_hand", start)
     Venue.objects.create(code="HILL", name="Hill House", time_zone="Asia/Bangkok")
-    for other in ("HILL", "NOWHERE", "river", "RI\0VER"):  # one's own house is not audited in place of another
+    for other in ("HILL", "NOWHERE", "river"):  # one's own house is not audited in place of another
         answer = manager.post(reverse("reports:start"), {"day": night.isoformat(), "house": other})
-        assert (answer.status_code, asked) == (404, []) or other == "RI\0VER"
-    asked.clear()
+        assert (answer.status_code, asked) == (404, [])
     answer = manager.post(reverse("reports:start"), {"day": night.isoformat(), "house": "RIVER"})
     assert answer.headers["Location"] == reverse("reports:run", args=[begun.pk])
     assert asked == [("RIVER", night, "manager")]
@@ -462,13 +462,19 @@ def test_last_night_is_done_running_late_failed_or_missing(
 
 def test_health_is_red_when_last_night_is_missing(client: Client, people: People, venue: Venue, night: dt.date) -> None:
     assert client.get("/health/night/").json() == {
-        **{"status": "ok", "houses": {"nothing": 1}, "chains": "whole", "beat": None},
+        "status": "ok",
+        "houses": {"nothing": 1},
+        "chains": "whole",
+        "beat": None,
     }
     run_of(venue, night, "failed", error="out of reach")
     answer = client.get("/health/night/")
     assert answer.status_code == 503
     assert answer.json() == {
-        **{"status": "unavailable", "houses": {"failed": 1}, "chains": "whole", "beat": None},
+        "status": "unavailable",
+        "houses": {"failed": 1},
+        "chains": "whole",
+        "beat": None,
     }
     assert "River" not in answer.content.decode()
     client.force_login(people("manager"))

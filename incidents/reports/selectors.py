@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from dealing.gaming_days import bounds, gaming_day
-from dealing.models import TableEvent, Venue
+from dealing.models import ChainWalk, TableEvent, Venue
 from dealing.people import User
 from dealing.pit.access import member_of
 
-from .models import AuditDay, AuditReport, AuditRun
+from .models import AuditDay, AuditReport, AuditRun, TableAudit
 
 #: How long after it was due the audit of a day may take before it is late.
 GRACE: Final = dt.timedelta(minutes=60)
@@ -68,17 +68,21 @@ def due_at(venue: Venue, day: dt.date) -> dt.datetime:
 
 # Last night.
 
-DONE, RUNNING, WAITING, FAILED, LATE, MISSING, NOTHING = (
-    *("done", "running", "waiting", "failed", "late", "missing", "nothing"),
+DONE, RUNNING, WAITING, FAILED, LATE, STUCK, MISSING, NOTHING = (
+    *("done", "running", "waiting", "failed", "late", "stuck", "missing", "nothing"),
 )
 #: What somebody has to see to.
-RED: Final = frozenset({FAILED, LATE, MISSING})
+RED: Final = frozenset({FAILED, LATE, STUCK, MISSING})
+#: A run that nobody is at for so long is stuck: the scheduler had two turns to hand its tables out again.
+STUCK_AFTER: Final = dt.timedelta(seconds=150)
 
 
 @dataclass(frozen=True, slots=True)
 class LastNight:
     """Where the audit of a house's last closed day stands: `state` is DONE, RUNNING, WAITING (due, or soon; nobody has
-    begun yet), FAILED, LATE, MISSING, or NOTHING where the house had no log yet.
+    begun yet), FAILED, LATE, STUCK (begun, and nobody is at it), MISSING, or NOTHING where the house had no log yet.
+
+    `broken`: codes of the house's tables at which the last whole walk found the hash chain broken.
     """
 
     venue: Venue
@@ -87,6 +91,12 @@ class LastNight:
     state: str
     report: AuditReport | None = None
     run: AuditRun | None = None
+    broken: tuple[str, ...] = ()
+
+    @property
+    def chain_broken(self) -> bool:
+        """Whether a log of the house is not what was recorded, as far as last night's audit and the last walk say."""
+        return bool(self.broken) or (self.report is not None and not self.report.chain_whole)
 
     @property
     def red(self) -> bool:
@@ -116,26 +126,45 @@ def last_nights(venues: Iterable[Venue], now: dt.datetime | None = None) -> list
         runs[one.of_day.venue_id, one.of_day.day] = one  # the last of the day
     begun = _with_a_log(venues, days)
     begun |= set(AuditDay.objects.filter(venue__in=venues).order_by().values_list("venue", flat=True).distinct())
+    stuck = stuck_runs(runs.values(), now)
+    broken: dict[int, list[str]] = {}
+    walks = ChainWalk.objects.exclude(problem="").filter(table__venue__in=venues).order_by("table__code")
+    for owner, code in walks.values_list("table__venue", "table__code"):
+        broken.setdefault(owner, []).append(code)
     out = []
     for venue in venues:
         day = days[venue.pk]
         report, run = reports.get((venue.pk, day)), runs.get((venue.pk, day))
         due = due_at(venue, day)
-        state = _state(report, run, late=now > due + GRACE, begun=venue.pk in begun)
-        out.append(LastNight(venue, day, due, state, report, run))
+        is_stuck = run is not None and run.pk in stuck
+        state = _state(report, run, late=now > due + GRACE, stuck=is_stuck, begun=venue.pk in begun)
+        out.append(LastNight(venue, day, due, state, report, run, tuple(broken.get(venue.pk, ()))))
     return out
 
 
-def _state(report: AuditReport | None, run: AuditRun | None, *, late: bool, begun: bool) -> str:
+def _state(report: AuditReport | None, run: AuditRun | None, *, late: bool, stuck: bool, begun: bool) -> str:
     if run is not None and run.status == AuditRun.Status.FAILED and (report is None or run.retry_at is None):
         return FAILED
     if report is not None:
         return DONE
     if run is not None and run.status == AuditRun.Status.RUNNING:
-        return LATE if late else RUNNING
+        return STUCK if stuck else LATE if late else RUNNING
     if not begun:
         return NOTHING
     return MISSING if late else WAITING
+
+
+def stuck_runs(runs: Iterable[AuditRun], now: dt.datetime) -> set[int]:
+    """The runs that go on, and that nobody is at: no worker has shown itself at any audit for `STUCK_AFTER`."""
+    going = {run.pk: run.started_at for run in runs if run.status == AuditRun.Status.RUNNING}
+    if not going:
+        return set()
+    # A run whose tables wait while others are read waits for its turn.
+    if TableAudit.objects.filter(status=TableAudit.Status.RUNNING, lease_until__gte=now).exists():
+        return set()
+    seen = TableAudit.objects.filter(run__in=going).order_by().values_list("run")
+    last = {run: at for run, at in seen.annotate(last=Max("lease_until")) if at is not None}
+    return {pk for pk, begun in going.items() if now - max(begun, last.get(pk, begun)) > STUCK_AFTER}
 
 
 def _with_a_log(venues: Iterable[Venue], days: dict[int, dt.date]) -> set[int]:
@@ -150,5 +179,7 @@ def beat_ticked() -> dt.datetime | None:
     from django_celery_beat.models import PeriodicTask
 
     found: Any = PeriodicTask.objects.filter(task="incidents.reports.tasks.audit_nights", enabled=True)
-    ticked: dt.datetime | None = found.order_by("-last_run_at").values_list("last_run_at", flat=True).first()
+    ticked: dt.datetime | None = (
+        found.exclude(last_run_at=None).order_by("-last_run_at").values_list("last_run_at", flat=True).first()
+    )
     return ticked

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Min
@@ -45,6 +46,7 @@ from .selectors import (
     NIGHTLY,
     NOTHING,
     RUNNING,
+    STUCK,
     WAITING,
     LastNight,
     beat_ticked,
@@ -55,6 +57,7 @@ from .selectors import (
     latest,
     reports_of,
     runs_of,
+    stuck_runs,
 )
 
 #: The scheduler ticks once a minute; silent for longer than this it is said to stand still.
@@ -427,6 +430,8 @@ def _run_context(request: HttpRequest, pk: int) -> dict[str, Any]:
         "venue": run.of_day.venue,
         "report": made,
         "own_report": made is not None and made.run_id == run.pk,
+        "stuck": bool(stuck_runs([run], timezone.now())),
+        "workers": not settings.CELERY_TASK_ALWAYS_EAGER,
         "may_start": can_decide(request.user),
         "kept": _kept(request, run.of_day.venue),
     }
@@ -505,11 +510,14 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _venue_posted(request: HttpRequest) -> Venue:
-    """The person's house; for somebody who has none the one that the form names. Http404: none."""
+    """The house that the form names, for somebody who has one that one alone. Http404: another, or none."""
     member = member_of(request.user)
-    if member is not None:
-        return member.venue
-    return get_object_or_404(Venue, code=request.POST.get("house", "").replace("\0", ""))
+    code = request.POST.get("house", "").replace("\0", "")
+    if member is None:
+        return get_object_or_404(Venue, code=code)
+    if code not in ("", member.venue.code):
+        raise Http404(_("There is no such house."))
+    return member.venue
 
 
 def _name(request: HttpRequest) -> str:
@@ -533,6 +541,7 @@ class NightShown:
             WAITING: _("due, not begun yet"),
             FAILED: _("failed"),
             LATE: _("late: still being audited"),
+            STUCK: _("stuck: nobody is at it"),
             MISSING: _("missing: nobody has begun"),
             NOTHING: _("nothing recorded so far"),
         }.get(self.night.state, pgettext("audit", "done"))
@@ -560,6 +569,7 @@ def status(request: HttpRequest) -> HttpResponse:
             "nights": nights,
             "red": [one for one in nights if one.night.red],
             "going_on": [one for one in nights if one.night.state in (RUNNING, WAITING)],
+            "chain_broken": [one.night for one in nights if one.night.chain_broken],
             "ticked": ticked,
             "ticked_age": shown.age(int((now - ticked).total_seconds())) if ticked else "",
             "beat_late": ticked is not None and now - ticked > BEAT_LATE,

@@ -31,9 +31,10 @@ class Command(LogCommand):
     help = (
         "Audit gaming days that are over and make their reports, all of it here and now: every table judged again from "
         "its log, the hash chain walked, drawings, files and mails. Left to itself: every day of the last week that "
-        "was not audited yet, days that failed, and days to which entries came since; then whatever an earlier one left "
-        "undone: drawings, files, mails, the month. Where workers audit, or another such command does, it may run beside "
-        "them: what they are at it waits for. Exit 0: done, and nothing wants attention; 1: done, and something does; 2: not done."
+        "was not audited yet, days that failed, and days to which entries came since; then whatever an earlier one "
+        "left undone: drawings, files, mails, the month. Where workers audit, or another such command does, it may run "
+        "beside them: what they are at it waits for. Exit 0: done, and nothing wants attention; 1: done, and something "
+        "does; 2: not done."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
