@@ -27,9 +27,9 @@ run: .venv/.product
 	@$(MANAGE) migrate --verbosity 0
 	@$(MANAGE) collectstatic --no-input --verbosity 0
 	@$(MANAGE) demo
-	@LOG_LEVEL=WARNING $(MANAGE) nightly_audit >/dev/null || true # what fails is said, and the server starts all the same
+	@SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" LOG_LEVEL=WARNING $(MANAGE) nightly_audit >/dev/null || true # what fails is said, and the server starts all the same
 	@echo "Open http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
-	@exec $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
+	@exec env SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
 		--log-level warning
 
 test: lint suite

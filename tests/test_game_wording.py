@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import msgspec
 import pytest
 from django.template.loader import render_to_string
 from django.utils.translation import override
@@ -151,13 +152,15 @@ def test_the_verdict_comes_first() -> None:
     quiet = Game(tests=2310, share=0.02, method="Benjamini-Hochberg", shoes=80)
     assert game_wording.verdict(quiet) == "Nothing here that chance does not explain."
     assert game_wording.game_words(quiet).clear
-    assert game_wording.small_print(quiet).startswith(
-        "2,310 tests of 80 shoes were made together (Benjamini-Hochberg): of 100 fair nights, no more than 2 would show"
-    )
+    assert "of 100 nights of honest play, at most 2 would show" in game_wording.small_print(quiet)
+    assert "Benjamini" not in game_wording.small_print(quiet), "plain words first"
+    assert game_wording.method_words(quiet).startswith("2,310 tests of 80 shoes, judged together (Benjamini-Hochberg).")
+    few = msgspec.structs.replace(quiet, tests=35, shoes=1)
+    assert game_wording.method_words(few).startswith("35 tests of 1 shoe,")
     quiet.left_out = 1
     assert game_wording.small_print(quiet).endswith("The cards of 1 shoe were too few or not known.")
     quiet.share = 0.005
-    assert "no more than 0.5 would" in game_wording.small_print(quiet)
+    assert "at most 0.5 would" in game_wording.small_print(quiet)
     loud = Game(tests=10, share=0.02, flags=[SHORT])
     assert game_wording.verdict(loud) == "Chance does not explain 1 thing."
     nothing = Game()

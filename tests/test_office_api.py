@@ -198,3 +198,10 @@ def test_a_list_reads_no_figures_and_asks_a_fixed_number_of_times(
     with django_assert_max_num_queries(4) as seen:
         assert len(read(reader, reverse("api:reports"))["results"]) == 30
     assert not [query for query in seen.captured_queries if '"figures"' in query["sql"]]
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "201", "many"])
+def test_a_page_of_no_size_is_refused(reader: Client, size: str) -> None:
+    answer = reader.get(f"{LIST}?page_size={size}")
+    assert answer.status_code == 400
+    assert list(answer.json()["errors"]) == ["page_size"]

@@ -25,8 +25,9 @@ from openpyxl import load_workbook
 from pypdf import PdfReader
 from pytest_django import Settings
 
-from dealing.models import Venue
+from dealing.models import Table, Venue
 from dealing.night import TableNight
+from incidents.models import Decision, Incident, IncidentFinding
 from incidents.reports import files, plots, tabular
 from incidents.reports.models import AuditReport, ReportFile
 from tests import reports_samples as samples
@@ -527,3 +528,54 @@ def test_decimals_survive_the_way_into_the_spreadsheet(full: AuditReport) -> Non
     """An amount is exact to the hundredth."""
     paid = [row[8] for row in book_of(full)["Payouts"].iter_rows(min_row=2, values_only=True)]
     assert [Decimal(str(one)) for one in paid] == [one.paid for night in samples.nights() for one in night.payouts]
+
+
+def test_what_became_of_each_finding_stands_beside_it(venue: Venue, people: People) -> None:
+    report = samples.save_full(venue)
+    night = samples.nights()[0]
+    found = [one for one in night.findings if one.hand]
+    user = people("manager")
+    table = Table.objects.get(code=night.table)
+    by_hand: dict[tuple[int, int], list[str]] = {}
+    for one in found:
+        by_hand.setdefault((one.shoe, one.hand), []).append(one.code)
+    cases = [("open", []), ("decided", ["stand"]), ("by-rule", []), ("withdrawn", [])]
+    expected = {}
+    for ((shoe, hand), codes), (status, actions) in zip(by_hand.items(), cases, strict=False):
+        incident = Incident.objects.create(
+            table=table,
+            shoe_number=shoe,
+            hand_number=hand,
+            ruleset="commission",
+            status=status,
+            opened_at=timezone.now(),
+            opened_seq=1,
+        )
+        for at, code in enumerate(codes):
+            IncidentFinding.objects.create(
+                incident=incident, position=at, code=code, ruling="correct", mandatory=False, state="open"
+            )
+        if actions:
+            Decision.objects.create(
+                incident=incident,
+                number=1,
+                actions=actions,
+                departs=False,
+                rulings=[],
+                decided_by=user,
+                decided_by_name="Malee",
+                decided_at=timezone.now(),
+                events=[],
+            )
+        expected[shoe, hand] = str(Incident.Status(status).label)
+    head, *rows = book_of(report)["Findings"].iter_rows(values_only=True)
+    lines = [dict(zip(head, row, strict=True)) for row in rows]
+    here = [one for one in lines if one["Table"] == night.table and (one["Shoe"], one["Hand"]) in expected]
+    assert {(one["Shoe"], one["Hand"]): one["What became of it"] for one in here} == expected
+    assert set(expected.values()) == {"Open", "Decided", "Closed by rule", "Withdrawn"}
+    assert {one["Decision"] for one in here if one["What became of it"] == "Decided"} == {"Stand"}
+    assert {one["Decision"] for one in here if one["What became of it"] != "Decided"} == {None}
+    # What no incident knows is to be done too, and says so.
+    assert {one["What became of it"] for one in lines if one["Table"] != night.table} == {"No incident"}
+    states = [one.state for each in samples.nights() for one in each.findings]
+    assert [one["Put right at the table"] for one in lines] == ["yes" if one == "corrected" else "no" for one in states]

@@ -90,6 +90,9 @@ class Filters(serializers.Serializer):
             **super().get_fields(),
             "from": serializers.DateField(required=False, source="first"),
             "to": serializers.DateField(required=False, source="last"),
+            Pages.page_size_query_param: serializers.IntegerField(
+                required=False, min_value=1, max_value=Pages.max_page_size
+            ),
         }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

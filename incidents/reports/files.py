@@ -130,7 +130,8 @@ def pdf_data(report: AuditReport) -> dict[str, Any]:
         "sheets": [_sheet(sheet) for sheet in told.sheets if sheet.rows],
         "heads": _sheet(told.heads),
         "page": pgettext("of a document", "Page {n} of {all}"),
-        "foot": f"{plain(told.house)} · {telling.day_slug(report)} · {told.revision}",
+        "foot-house": plain(told.house),
+        "foot": f"· {telling.day_slug(report)} · {told.revision} ·",
     }
 
 
@@ -152,7 +153,11 @@ def _game(report: AuditReport) -> dict[str, Any]:
         [False, True, True, True, True],
         [[row.name, f"{row.count} / {row.of}", row.share, row.expected, row.band] for row in said.rows],
     )
-    return {"verdict": said.verdict, "small": said.small, "frequencies": _sheet(table) if said.rows else None}
+    return {
+        "verdict": said.verdict,
+        "small": f"{said.small} {said.method}".strip(),
+        "frequencies": _sheet(table) if said.rows else None,
+    }
 
 
 def _group(group: telling.Group) -> dict[str, Any]:

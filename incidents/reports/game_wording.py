@@ -82,6 +82,7 @@ class GameWords:
     flags: Sequence[FlagWords]
     rows: Sequence[FrequencyWords]
     small: str
+    method: str = ""
     columns: Sequence[str] = field(default_factory=list)
     tables: Sequence[tuple[str, str, list[str]]] = field(default_factory=list)
 
@@ -94,6 +95,7 @@ def game_words(game: Game) -> GameWords:
         [flag_words(flag) for flag in game.flags],
         [_row(one) for one in game.frequencies],
         small_print(game),
+        method_words(game),
         [frequency_name(name) for name in BY_TABLE],
         [_table(code, of) for code, of in sorted(game.by_table.items()) if of],
     )
@@ -111,19 +113,13 @@ def verdict(game: Game) -> str:
 
 
 def small_print(game: Game) -> str:
-    """How it was judged; empty where nothing was tested."""
+    """How it was judged, in plain words; empty where nothing was tested."""
     if not game.tests:
         return ""
     said = _(
-        "%(tests)s tests of %(shoes)s shoes were made together (%(method)s): of 100 fair nights, no more than "
-        "%(share)s would show any flag. The bands hold 95 of 100 fair nights each, so that one in twenty lies outside "
-        "by chance."
-    ) % {
-        "tests": _number(game.tests),
-        "shoes": _number(game.shoes),
-        "method": game.method,
-        "share": _number(game.share * 100, 1 if game.share * 100 % 1 else 0),
-    }
+        "A thing is named here only where chance hardly explains it: of 100 nights of honest play, at most %(share)s "
+        "would show anything at all. Of 20 results listed, one lies outside its usual range by chance alone."
+    ) % {"share": _number(game.share * 100, 1 if game.share * 100 % 1 else 0)}
     if game.left_out:
         more = ngettext(
             "The cards of %(n)s shoe were too few or not known.",
@@ -132,6 +128,19 @@ def small_print(game: Game) -> str:
         ) % {"n": _number(game.left_out)}
         said = f"{said} {more}"
     return said
+
+
+def method_words(game: Game) -> str:
+    """The names of the methods, for who wants to check them; empty where nothing was tested."""
+    if not game.tests:
+        return ""
+    tests = ngettext("%(n)s test", "%(n)s tests", game.tests) % {"n": _number(game.tests)}
+    shoes = ngettext("%(n)s shoe", "%(n)s shoes", game.shoes) % {"n": _number(game.shoes)}
+    return _("%(tests)s of %(shoes)s, judged together (%(method)s). The ranges hold 95 %% of fair nights each.") % {
+        "tests": tests,
+        "shoes": shoes,
+        "method": game.method,
+    }
 
 
 def frequency_name(name: str) -> str:

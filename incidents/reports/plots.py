@@ -182,8 +182,9 @@ def _days(figures: MonthFigures) -> str:
 
 
 def _so_many(findings: int, hands: int) -> str:
-    said = ngettext("%(n)s finding in %(hands)s hands.", "%(n)s findings in %(hands)s hands.", findings)
-    return said % {"n": _number(findings), "hands": _number(hands)}
+    dealt = ngettext("%(n)s hand", "%(n)s hands", hands) % {"n": _number(hands)}
+    said = ngettext("%(n)s finding in %(hands)s.", "%(n)s findings in %(hands)s.", findings)
+    return said % {"n": _number(findings), "hands": dealt}
 
 
 def _over_time(

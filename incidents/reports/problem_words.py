@@ -118,6 +118,14 @@ CHAIN: Final = (
         gettext_lazy("The log goes on after the last entry that was recorded, which is number {n}."),
     ),
     _said(
+        r"is missing; an earlier audit had come to position (?P<n>\d+)",
+        gettext_lazy("The log ends before this entry; an earlier audit had come to number {n}."),
+    ),
+    _said(
+        "its hash is not the one that an earlier audit found there",
+        gettext_lazy("The entry is not the one that an earlier audit found there: its hash is another."),
+    ),
+    _said(
         "its hash is not the one at the table's head",
         gettext_lazy("The last entry is not the one that was recorded last: its hash is another."),
     ),

@@ -11,10 +11,12 @@ import datetime as dt
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, BinaryIO, Final, cast
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 from openpyxl import Workbook
@@ -25,6 +27,7 @@ from openpyxl.utils import get_column_letter
 
 from dealing import wording
 from dealing.night import Found, TableNight, WrongPaid
+from incidents.models import Incident
 
 from . import telling
 from .figures import Figures, MonthFigures
@@ -82,9 +85,8 @@ def write_csv(report: AuditReport, file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="", write_through=False)
     out = csv.writer(text)
     out.writerow([heading for heading, _width, _format in _finding_columns()])
-    for day, night in nights_of(report):
-        for found in night.findings:
-            out.writerow([_csv_cell(cell, zone) for cell in _finding_row(day, night, found)])
+    for row in _finding_rows(report):
+        out.writerow([_csv_cell(cell, zone) for cell in row])
     text.flush()
     text.detach()
 
@@ -115,7 +117,9 @@ def _finding_columns() -> list[Column]:
         (_("Rules"), 22, ""),
         (_("Ruling"), 18, ""),
         (_("Mandatory"), 11, ""),
-        (_("State"), 12, ""),
+        (_("Put right at the table"), 12, ""),
+        (_("What became of it"), 18, ""),
+        (_("Decision"), 26, ""),
         (_("Dealer"), 12, ""),
     ]
 
@@ -125,7 +129,52 @@ def yes_no(value: bool) -> str:
     return pgettext("answer", "yes") if value else pgettext("answer", "no")
 
 
-def _finding_row(day: dt.date, night: TableNight, found: Found) -> list[Cell]:
+@dataclass
+class Outcome:
+    """What has become of an incident by now: its status, and the actions of the decision that speaks."""
+
+    status: str
+    actions: Sequence[str] = ()
+
+
+#: The incidents of some shoes of a table by shoe and hand (0: of the shoe), with the codes that each knows.
+Outcomes = dict[tuple[int, int], tuple[Outcome, set[str]]]
+
+
+def outcomes_of(night: TableNight) -> Outcomes:
+    """What has become of a table's findings, as of now; three statements."""
+    shoes = {one.shoe for one in night.findings}
+    if not shoes:
+        return {}
+    kept = Incident.objects.filter(
+        table__code=night.table, shoe_number__gte=min(shoes), shoe_number__lte=max(shoes)
+    ).prefetch_related("findings", "decisions")
+    out: Outcomes = {}
+    for one in kept:
+        last = max(one.decisions.all(), key=lambda decision: decision.number, default=None)
+        outcome = Outcome(one.status, () if last is None else list(last.actions))
+        out[one.shoe_number, one.hand_number or 0] = outcome, {found.code for found in one.findings.all()}
+    return out
+
+
+def _became(found: Found, outcomes: Outcomes) -> list[Cell]:
+    """The status of the finding's incident and what was decided; nothing is decided of what no incident knows."""
+    outcome, codes = outcomes.get((found.shoe, found.hand), (None, set()))
+    if outcome is None or found.code not in codes:
+        return [_("No incident"), None]
+    decided = outcome.status == Incident.Status.DECIDED
+    actions = " + ".join(map(wording.action_name, outcome.actions)) if decided else ""
+    return [str(Incident.Status(outcome.status).label), actions or None]
+
+
+def _finding_rows(report: AuditReport) -> Iterator[list[Cell]]:
+    for day, night in nights_of(report):
+        outcomes = outcomes_of(night)
+        for found in night.findings:
+            yield _finding_row(day, night, found, outcomes)
+
+
+def _finding_row(day: dt.date, night: TableNight, found: Found, outcomes: Outcomes) -> list[Cell]:
     return [
         day,
         night.table,
@@ -139,7 +188,8 @@ def _finding_row(day: dt.date, night: TableNight, found: Found) -> list[Cell]:
         ", ".join(found.rules),
         wording.action_name(found.ruling),
         yes_no(found.mandatory),
-        wording.status_name(found.state),
+        yes_no(found.state == "corrected"),
+        *_became(found, outcomes),
         _words(found.dealer),
     ]
 
@@ -169,7 +219,7 @@ def _sheets(book: _Book, report: AuditReport) -> None:
     kept = book.sheet(
         _("Findings"),
         _finding_columns(),
-        (_finding_row(day, night, found) for day, night in nights_of(report) for found in night.findings),
+        _finding_rows(report),
     )
     if kept < figures.findings:
         book.notes.append(
@@ -258,6 +308,7 @@ def _summary_rows(report: AuditReport, figures: Figures | MonthFigures, told: te
     yield [_("Time zone"), figures.time_zone]
     yield [_("Revision"), report.revision]
     yield [_("Made"), report.made_at]
+    yield [_("What became of the findings is as of"), timezone.now()]
     yield [told.summary, report.attention]
     for label, value in (
         (_("Hands"), figures.hands),

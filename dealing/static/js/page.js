@@ -96,6 +96,15 @@
   }
   document.addEventListener("DOMContentLoaded", leftBehind);
 
+  // On a telephone the sections do not all fit beside each other: the one that is open is to be seen.
+  document.addEventListener("DOMContentLoaded", function () {
+    const current = document.querySelector(".nav [aria-current]");
+    if (!current) return;
+    const nav = current.closest(".nav");
+    const here = current.getBoundingClientRect(), all = nav.getBoundingClientRect();
+    if (here.left < all.left || here.right > all.right) nav.scrollLeft += here.left - all.left - (all.width - here.width) / 2;
+  });
+
   // What a page asks by itself beside a person's work (data-quiet) says nothing and leads nowhere: only a press does.
   const quiet = (event) => event.detail.elt.hasAttribute("data-quiet");
 
