@@ -59,9 +59,9 @@ from dealing.verify import Broken, Head, Row, Walk, read_head, read_rows
 
 #: Where the audit of an earlier day had come to: a position and the hash of its row.
 Checked = tuple[int, str]
-#: A log of up to so many rows is walked from its beginning each night, whatever was walked before: a fortnight of a
-#: busy table, a few seconds. Longer ones are walked whole by `verify_tables`, beside the night's work.
-WHOLE_WALK: Final = 200_000
+#: A log of up to so many rows is walked from its beginning each night, whatever was walked before: a week of a busy
+#: table, two seconds of a worker. Longer ones are walked whole by `verify_tables`, beside the night's work.
+WHOLE_WALK: Final = 100_000
 #: Who dealt at a time, as a code; empty for nobody that is known.
 OnDuty = Callable[[dt.datetime], str]
 #: Called with the rows read so far, and how many there are.

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -21,7 +22,8 @@ from dealing.log import record_many
 from dealing.models import StaffMember, Table, Venue
 from dealing.verify import Broken, Verified, keep_walk
 from incidents.models import Incident
-from incidents.reports import runs, selectors
+from incidents.reports import runs, selectors, telling
+from incidents.reports.files import pdf_data
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportDelivery, TableAudit
 from incidents.reports.selectors import last_closed
 from incidents.reports.urls import urlpatterns
@@ -110,12 +112,41 @@ def test_an_incident_that_was_decided_since_says_so(manager: Client, venue: Venu
     assert "B01 shoe 1 hand 15 Decided" in text
 
 
+def test_from_where_the_chains_were_walked_is_said(manager: Client, venue: Venue, night: dt.date) -> None:
+    """On the page and in the PDF, and nothing more than was done."""
+    at = dt.datetime(2026, 7, 11, 23, 30, tzinfo=venue.zone)
+
+    def said(*lines: tuple[int | None, dt.datetime | None]) -> str:
+        figures = samples.quiet(venue.code, venue.name, night)
+        figures.tables = [
+            msgspec.structs.replace(figures.tables[0], code=f"B{n}", checked_from=of, walked_at=walked)
+            for n, (of, walked) in enumerate(lines)
+        ]
+        report = samples.save_report(venue, figures, revision=AuditReport.objects.count() + 1)
+        walked = telling.chain_walked(figures.tables)
+        page = words(manager.get(reverse("reports:report", args=[report.pk])))
+        assert f"no hash chain was found broken. {walked}" in page
+        assert pdf_data(report)["heads"]["note"].endswith(walked)
+        return walked
+
+    assert said((None, None), (0, at)) == ""
+    assert said((0, at), (0, at)) == "Every log’s hash chain was walked from its beginning."
+    assert said((0, at), (9, at)) == (
+        "The hash chain of 1 long log was walked from where an earlier audit had come to. "
+        "The whole of it was last walked at 2026-07-11 23:30."
+    )
+    assert said((8, at + dt.timedelta(hours=1)), (9, at), (7, None)) == (
+        "The hash chains of 3 long logs were walked from where an earlier audit had come to. "
+        "The whole of each was last walked at 2026-07-11 23:30 or later. Never walked as a whole: B2."
+    )
+
+
 def test_a_quiet_night_is_said_calmly(manager: Client, venue: Venue, night: dt.date) -> None:
     report = samples.save_report(venue, samples.quiet(venue.code, venue.name, night))
     answer = manager.get(reverse("reports:report", args=[report.pk]))
     text = words(answer)
     assert "Nothing wants attention" in text
-    assert "120 hands were judged again, and the chain of every log is whole." in text
+    assert "120 hands were judged again, and no hash chain was found broken." in text
     assert "What needs attention" not in text
     assert "There are no reports of days before to compare with yet." in text
     assert "notice-danger" not in answer.content.decode()

@@ -728,15 +728,50 @@ def _amenders(figures: Figures | MonthFigures) -> Sheet:
     )
 
 
+def chain_walked(tables: Sequence[TableLine]) -> str:
+    """From where the audit walked the hash chains; of those not walked from their beginning when the whole was last.
+
+    Empty where the report did not keep it.
+    """
+    if not tables or any(line.checked_from is None for line in tables):
+        return ""
+    later = [line for line in tables if line.checked_from]
+    if not later:
+        return _("Every log’s hash chain was walked from its beginning.")
+    said = [
+        ngettext(
+            "The hash chain of %(n)s long log was walked from where an earlier audit had come to.",
+            "The hash chains of %(n)s long logs were walked from where an earlier audit had come to.",
+            len(later),
+        )
+        % {"n": number(len(later))}
+    ]
+    times = [line.walked_at for line in later if line.walked_at is not None]
+    if times:
+        said.append(
+            ngettext(
+                "The whole of it was last walked at %(at)s.",
+                "The whole of each was last walked at %(at)s or later.",
+                len(times),
+            )
+            % {"at": dates.minute(min(times))}
+        )
+    never = [line.code for line in later if line.walked_at is None]
+    if never:
+        said.append(_("Never walked as a whole: %(tables)s.") % {"tables": ", ".join(never)})
+    return " ".join(said)
+
+
 def _heads(tables: Sequence[TableLine]) -> Sheet:
+    proof = _(
+        "The hash of a table’s last audited event stands for its whole log up to there: "
+        "who keeps this page can prove later that nothing before it was changed."
+    )
     return Sheet(
         "heads",
         _("Heads of the logs"),
         [_("Table"), _("Last event"), _("Hash")],
         [False, True, False],
         [[line.code, number(line.last_seq), line.head or DASH] for line in tables],
-        note=_(
-            "The hash of a table’s last audited event stands for its whole log up to there: "
-            "who keeps this page can prove later that nothing before it was changed."
-        ),
+        note=f"{proof} {chain_walked(tables)}".rstrip(),
     )

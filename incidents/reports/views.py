@@ -248,6 +248,7 @@ def _nightly(request: HttpRequest, found: AuditReport, zone: ZoneInfo) -> dict[s
             query,
             lambda: _figures(figures, query) | {"hours": shown.hour_rows(figures)},
         ),
+        "walked": telling.chain_walked(figures.tables),
         "busy": sum(1 for line in figures.tables if line.events),
         "day_before": beside.get(found.day - dt.timedelta(days=1)),
         "day_after": beside.get(found.day + dt.timedelta(days=1)),
