@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from dealing.log import record_many
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
@@ -305,7 +308,7 @@ def test_hands_from_before_what_is_recorded_are_told_of_before_and_after(person:
     assert "hands from before cannot be added to it" in one.page("preview")
     seen = one.store()
     assert "0 hands are stored." in seen
-    assert "is before the table&#x27;s last event" in seen
+    assert "The log of B07 goes to" in seen.partition("Refused")[2]
 
 
 # What is kept between the steps.
@@ -358,7 +361,119 @@ def test_steps_that_were_left_out_lead_back(person: Any, table: MakeTable) -> No
         assert "What each column holds" in one.page(step)
     assert one.client.post(reverse("sheets:store", args=(one.token,))).status_code == 302
     assert not TableEvent.objects.exists()
-    assert one.client.get(reverse("sheets:store", args=(one.token,))).status_code == 405
+    for step in ("store", "discard"):
+        answer = one.client.get(reverse(f"sheets:{step}", args=(one.token,)))
+        assert answer["Location"] == reverse("sheets:columns", args=(one.token,))
     for step in ("state.json", "file"):
         (kept._root() / one.token / step).write_bytes(b"broken")
         assert one.client.get(reverse("sheets:columns", args=(one.token,))).status_code == 404
+
+
+def test_a_session_that_is_over_leads_back_to_the_step(person: Any, table: MakeTable, people: People) -> None:
+    table("B07")
+    one = person()
+    one.send(csv_of(ROWS))
+    one.say(BY_PLACE)
+    store = reverse("sheets:store", args=(one.token,))
+    assert Client().post(store)["Location"] == f"{reverse('login')}?next={store}"
+    answer = one.client.get(store)
+    assert answer["Location"] == reverse("sheets:preview", args=(one.token,))
+    one.store()
+    assert one.client.get(store)["Location"] == reverse("sheets:done", args=(one.token,))
+    seen = one.page("preview")
+    assert "This sheet is stored already." in seen
+    assert f'href="{reverse("sheets:done", args=(one.token,))}"' in seen
+    assert f'action="{store}"' not in seen
+
+
+def test_what_is_wrong_stands_before_the_first_rows_and_says_the_totals(person: Any, table: MakeTable) -> None:
+    table("B07")
+    one = person()
+    rows = [*ROWS[:1], [1, "9s", "Kh", "", "4h", "2d", "", "P", 3, 0], [2, *[""] * 9], ["Total", *[""] * 7, 40, 30]]
+    one.send(csv_of(rows))
+    one.say(BY_PLACE)
+    seen = one.page("preview")
+    places = [seen.index(text) for text in ("store-head", "Rows with something wrong", "The first rows", "#store-head")]
+    assert places == sorted(places)
+    assert "the sheet says Player wins, 3 : 0, the cards make Player wins, 9 : 6" in " ".join(seen.split())
+    assert "1 row without cards is no hand." in seen
+    assert "No hand: a total row?" in seen
+    thai = " ".join(one.page("preview", "th").split())
+    assert "ตารางระบุ" in thai
+    assert "3 : 0" in thai
+    assert "แถวผลรวม" in thai
+
+
+def test_what_storing_will_refuse_is_said_on_the_page(person: Any, table: MakeTable) -> None:
+    table("B07")
+    for n in range(2):
+        one = person()
+        rows = [ROWS[0], [1, "9s", "Kh", "", "4h", "2d", "", "P", 9, 6], [2, "9s", "Kh", "", "4h", "2d", "", "P", 9, 6]]
+        if n:
+            rows = [rows[0], [1, "8s", "Kh", "", "4h", "2d", "", "P", 8, 6], rows[2], [3, *rows[2][1:]]]
+        one.send(csv_of(rows))
+        one.say(BY_PLACE)
+        seen = one.page("preview")
+        assert ("What storing will refuse" in seen) == bool(n)
+        assert ("ในบันทึกเป็นอย่างอื่น" in one.page("preview", "th")) == bool(n)
+        done = one.store()
+    said = "B07, shoe 1, hand 1: the log has it otherwise: Player, first card is 9s in the log, 8s in the sheet"
+    for page in (seen, done):
+        assert said in page
+        assert "Shoe 1 of B07 is closed in the log" in page
+    assert "A sheet that grows is stored with" in seen
+    assert "Store 3 hands" in seen
+    last = person()
+    last.send(csv_of([rows[0], rows[1]]))
+    last.say(BY_PLACE)
+    assert "None of the hands can be stored." in last.page("preview")
+    assert "Store 1 hand" not in last.page("preview")
+
+
+def test_a_table_that_a_sheet_makes_is_no_tile_of_the_pit(person: Any, table: MakeTable) -> None:
+    table("B07")
+    one = person("manager")
+    one.send(csv_of(ROWS))
+    one.say(BY_PLACE, table="OLD-1")
+    assert "They are made not in use" in one.page("preview")
+    one.store(make="1")
+    assert not Table.objects.get(code="OLD-1").is_active
+    assert Incident.objects.get().table.code == "OLD-1"
+    pit = one.client.get(reverse("console:tables")).content.decode()
+    assert "tile-B07" in pit
+    assert "OLD-1" not in pit
+    assert one.client.get(reverse("console:shoe", args=("OLD-1", 1))).status_code == 200
+    assert "OLD-1" in one.client.get(reverse("incidents:queue") + "?status=all").content.decode()
+
+
+def test_a_page_with_marked_fields_leads_to_the_first(person: Any, table: MakeTable) -> None:
+    made = table("B07")
+    one = person()
+    one.send(csv_of(ROWS))
+    answer = one.say(BY_PLACE, table="b 0 7!", date="")
+    assert answer.status_code == 422
+    assert 'href="#id_table"' in answer.content.decode()
+    Table.objects.filter(pk=made.pk).update(ruleset="")
+    answer = one.say(BY_PLACE)
+    assert answer.status_code == 422
+    seen = answer.content.decode()
+    assert "is not a ruleset here" in seen
+    assert 'href="#id_ruleset"' in seen
+    assert one.say(BY_PLACE, ruleset="commission").status_code == 302
+
+
+def test_rows_that_were_not_read_are_told(person: Any, table: MakeTable) -> None:
+    table("B07")
+    one = person()
+    one.send(csv_of(ROWS) + b"\r\n" * 1005 + b"9,9h")
+    one.say(BY_PLACE)
+    assert "After row 4 come a thousand empty rows: what lies below is not read." in one.page("preview")
+
+
+@pytest.mark.parametrize(("tables", "said"), [(12, ""), (13, "and 1 more table"), (15, "and 3 more tables")])
+def test_the_banner_of_the_pit_says_how_many_more_tables_wait(venue: Venue, tables: int, said: str) -> None:
+    waiting = SimpleNamespace(pk=1, since=timezone.now())
+    tiles = [SimpleNamespace(table=Table(code=f"B{n}", venue=venue), waiting=waiting) for n in range(tables)]
+    seen = render_to_string("pit/banner.html", {"board": SimpleNamespace(needing=tiles)})
+    assert seen.count("<li>") == 12
+    assert (said in seen) if said else ("more table" not in seen)

@@ -45,7 +45,7 @@ def shoe_two(rows: list[list[Any]]) -> list[list[Any]]:
     return [["Shoe", *row] if n == 0 else [5, *row] for n, row in enumerate(rows)]
 
 
-LATER = {"start": dt.time(21, 30)}
+LATER: dict[str, Any] = {"start": dt.time(21, 30)}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,8 @@ def test_shoes_and_hands_behind_the_log(table: MakeTable) -> None:
     store(read(csv_of(ROWS[:6] + ROWS[7:]), shoe=5, more_to_come=True)[2], actor="x")
     house = House()
     for rows, shoe, code, hands in ((ROWS, 3, "shoe-behind", 12), (ROWS, 5, "at-earlier", 1)):
-        _, _, made = read(csv_of(rows), shoe=shoe, **LATER if shoe == 3 else {})
+        filled: dict[str, Any] = {"shoe": shoe} | (LATER if shoe == 3 else {})
+        _, _, made = read(csv_of(rows), **filled)
         made.known, made.rules = house.shoe, house.rules
         said = objections(made)
         assert [one.code for one in said if one.code == code] == [code]

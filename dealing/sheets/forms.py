@@ -298,6 +298,16 @@ class ColumnsForm(forms.Form):
         return out
 
     @property
+    def first_wrong(self) -> dict[str, str] | None:
+        """The first marked field from above: the id of what is to be filled in, and its label."""
+        fields = sorted(self, key=lambda field: not field.name.startswith("column-"))
+        for field in fields:
+            if field.errors:
+                first = "_0" if isinstance(field.field.widget, forms.RadioSelect) else ""
+                return {"id": f"{field.auto_id}{first}", "label": str(field.label)}
+        return None
+
+    @property
     def outcome_fields(self) -> list[tuple[Any, str, str]]:
         """The fields that ask what a word of the outcome column means, the name of the field that says the word, and
         the word.

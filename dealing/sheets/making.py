@@ -207,13 +207,19 @@ class Plan:
         return list(dict.fromkeys(told.table for told in self.rows if told.kept))
 
     def opening(self, table: str, shoe: int) -> KnownShoe:
-        """Who tells of a shoe, its ruleset and its decks: as it was stored, where it was, so that it is recognised."""
+        """Who tells of a shoe, its ruleset and its decks: as it was stored, where it was, so that it is recognised.
+        Raises SheetError where the table has a ruleset that there is not.
+        """
         stored = self.known(table, shoe)
         if stored is not None and not stored.by.startswith(self.own):
             stored = None
         ruleset, decks = (stored.ruleset, stored.decks) if stored else self.rules(table) or ("standard", 8)
         by = stored.by if stored else self.by
-        return KnownShoe(by, self.filling.ruleset or ruleset, self.filling.decks or decks)
+        ruleset = self.filling.ruleset or ruleset
+        if ruleset not in ruleset_names():
+            known = ", ".join(ruleset_names())
+            raise SheetError("ruleset-unknown", fill="ruleset", value=shown(ruleset), known=known)
+        return KnownShoe(by, ruleset, self.filling.decks or decks)
 
 
 # Reading the rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from functools import wraps
 from typing import Any, Final
 
@@ -13,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from dealing import messages as log_messages
+from dealing.dates import moment
 from dealing.models import Table, Venue
 from dealing.people import can_decide, supervisor_required
 from dealing.pit.access import member_of, tables_of
@@ -27,7 +29,7 @@ from dealing.sheets.kept import Kept
 from dealing.sheets.making import Filling, Plan, plan
 from dealing.sheets.mapping import Mapping, guess
 from dealing.sheets.reading import MEGABYTES, Book, read_book
-from dealing.sheets.storing import House, last_time, next_shoe, shoe_of_sheet
+from dealing.sheets.storing import House, Objection, next_shoe, objections, shoe_of_sheet
 
 #: Rows that the page takes: judged and stored while somebody waits. `manage.py import_sheet` takes more.
 ROWS: Final = 10_000
@@ -224,7 +226,11 @@ def _look(request: HttpRequest, one: Kept, book: Book, form: ColumnsForm) -> boo
     told = auditing.as_json(made, found, SHOWN, LISTED)
     told["unknown"] = house.unknown(made.tables)
     told["elsewhere"] = house.elsewhere(made.tables)
-    told["behind"] = _behind(made, house)
+    told["ended"] = book.ended
+    refused = objections(made)
+    told["refused"] = sum(len(one.hands) for one in refused)
+    told["objections"] = [one.as_json() for one in refused[:LISTED]]
+    told["more_objections"] = max(0, len(refused) - LISTED)
     told["shoe"] = said["shoe"] if wanted else None
     try:
         one.save()
@@ -247,35 +253,34 @@ def _first_shoe(one: Kept, book: Book, mapping: Mapping, said: dict[str, Any], v
     return shoe_of_sheet(made.tables[0], made.by) or next_shoe(made.tables[0])
 
 
-def _behind(made: Plan, house: House) -> list[list[str]]:
-    """Tables whose log goes beyond the first of the sheet's hands that is not stored from a sheet: its hands cannot be
-    added there. Each with the time of its last event.
-    """
-    out = []
-    first: dict[str, dt.datetime] = {}
-    for told in made.rows:
-        if told.kept and told.at is not None and house.shoe(told.table, told.shoe) is None:
-            first[told.table] = min(first.get(told.table, told.at), told.at)
-    for table, at in first.items():
-        last = last_time(table)
-        if last is not None and at < last:
-            out.append([table, last.isoformat()])
-    return out
-
-
 # Looking, and storing.
 
 
 def _found_of(one: Kept) -> dict[str, Any] | None:
     found = one.found()
-    if found is None:
+    if found is None or "objections" not in found:  # as an older version kept it
         return None
     for row in (*found["first"], *found["told"]):
         row["words"] = [words.tell(fault) for fault in auditing.faults_of(row)]
         row["at"] = dt.datetime.fromisoformat(row["at"]) if row["at"] else None
+        totals = [row["called"]["player"], row["called"]["banker"]]
+        row["said"] = (
+            " : ".join("?" if total is None else str(total) for total in totals) if totals != [None, None] else ""
+        )
     found["counted"] = [(words.title(code), count) for code, count in found["codes"]]
-    found["behind"] = [(table, dt.datetime.fromisoformat(at)) for table, at in found["behind"]]
+    venue = Venue.objects.get(pk=one.venue)
+    found["objections"] = [_objection(told, venue) for told in found["objections"]]
+    found["growing"] = any(objection.code == "shoe-closed" for objection, _text in found["objections"])
+    found["objections"] = [(objection.row, text) for objection, text in found["objections"]]
     return found
+
+
+def _objection(told: list[Any], venue: Venue) -> tuple[Objection, str]:
+    """Why hands will be refused, and how the page says so."""
+    code, row, table, shoe, hands, last, differs = told
+    one = Objection(code, row, table, shoe, tuple(hands), last, tuple(tuple(d) for d in differs))
+    at = moment(dt.datetime.fromisoformat(last).astimezone(venue.zone)) if code == "at-earlier" else ""
+    return one, words.objection(one, at)
 
 
 @require_safe
@@ -292,7 +297,7 @@ def preview(request: HttpRequest, one: Kept) -> HttpResponse:
         "mapping": Mapping(**one.mapping),
         "filling": one.filling,
         "may_make": can_decide(request.user),
-        "may_store": bool(found["hands"])
+        "may_store": found["hands"] > found["refused"]
         and not found["elsewhere"]
         and (not found["unknown"] or can_decide(request.user)),
         "ruleset": one.filling["ruleset"] or _ruleset_of(found["tables"]),
@@ -305,8 +310,23 @@ def _ruleset_of(tables: list[str]) -> str:
     return found[0] if len(found) == 1 else "standard"
 
 
-@require_POST
-@_of_the_person
+def _post(view: Any) -> Any:
+    """POST only; whoever comes with GET, as after logging in again, goes to the step where the sheet stands."""
+
+    @wraps(view)
+    def found(request: HttpRequest, one: Kept) -> HttpResponse:
+        if request.method in ("GET", "HEAD"):
+            return HttpResponseRedirect(reverse(f"sheets:{_step(one)}", args=(one.token,)))
+        return view(request, one)
+
+    return require_http_methods(["GET", "HEAD", "POST"])(_of_the_person(found))
+
+
+def _step(one: Kept) -> str:
+    return "done" if one.stored is not None else "preview" if one.found() is not None else "columns"
+
+
+@_post
 def store(request: HttpRequest, one: Kept) -> HttpResponse:
     """Store the hands; the tables that are not there are made where a manager says so with `make`."""
     back = HttpResponseRedirect(reverse("sheets:preview", args=(one.token,)))
@@ -326,6 +346,7 @@ def store(request: HttpRequest, one: Kept) -> HttpResponse:
         missing = ", ".join(elsewhere + unknown)
         messages.error(request, _("Nothing was stored: these tables are not there: %(tables)s") % {"tables": missing})
         return back
+    against = objections(made)
     done = storing_sheets.store(made, actor=request.user.get_username(), venue=venue, create_tables=make)
     shifts = None
     if "dealer" in made.mapping.columns:
@@ -338,14 +359,28 @@ def store(request: HttpRequest, one: Kept) -> HttpResponse:
         "refused": done.refused,
         "events": done.events,
         "refusals": [
-            [refused.row, refused.table, refused.shoe, refused.hand, log_messages.tell(refused.error)]
-            for refused in done.refusals
+            [row, table, shoe, hand, text] for row, table, shoe, hand, text in _refusals(done.refusals, against, venue)
         ],
         "made": unknown if make else [],
         "shoes": sorted({(told.table, told.shoe) for told in made.rows if told.kept}),
     }
     one.save()
     return HttpResponseRedirect(reverse("sheets:done", args=(one.token,)))
+
+
+def _refusals(
+    refusals: list[storing_sheets.RefusedRow], against: list[Objection], venue: Venue
+) -> Iterator[tuple[int, str, int, int | None, str]]:
+    """What was refused, a reason once for all the hands that it holds for."""
+    for one in against:
+        hand = one.hands[0] if len(one.hands) == 1 else None
+        yield one.row, one.table, one.shoe, hand, _objection(one.as_json(), venue)[1]
+    known = {(one.table, one.shoe, hand) for one in against for hand in one.hands}
+    tables = {table for table, _shoe, _hand in known}
+    for refused in refusals:
+        if (refused.table, refused.shoe, refused.hand) in known or (refused.hand is None and refused.table in tables):
+            continue
+        yield refused.row, refused.table, refused.shoe, refused.hand, log_messages.tell(refused.error)
 
 
 @require_safe
@@ -362,8 +397,7 @@ def done(request: HttpRequest, one: Kept) -> HttpResponse:
     return render(request, "sheets/done.html", context | {"tables": tables})
 
 
-@require_POST
-@_of_the_person
+@_post
 def discard(request: HttpRequest, one: Kept) -> HttpResponse:
     """Forget a sheet. What was stored of it stays stored."""
     one.discard()
