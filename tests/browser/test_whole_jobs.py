@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from playwright.sync_api import Browser, Locator, Page, Request, TimeoutError, expect
 
 from dealing.exporter import export_table
+from dealing.log import record
 from dealing.logfile import LogFile
 from dealing.models import Table
 from dealing.projections import differences, rebuild_table
@@ -507,3 +508,24 @@ def test_quick_taps_on_keys_beside_each_other_are_all_meant(enter: Enter, table:
         page.mouse.up(click_count=1 + number % 2)
     recorded(page, 7)
     assert told(5) == ["card P1 6h", "card B1 7s"]
+
+
+def test_a_key_is_not_taken_away_from_under_a_finger(enter: Enter, table: MakeTable) -> None:
+    """What another device recorded arrives between the press and the letting go."""
+    table()
+    open_shoe()
+    page = enter("recorder", "/tables/B07/", viewport=TABLET).page
+    page.get_by_role("button", name="Close betting").click()
+    recorded(page, 5)
+    key = page.locator('#entry label.key:has(input[value="7"])')
+    box = key.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    late = {"event": "bet", "table": "B07", "shoe": 1, "hand": 1, "seat": 1, "bet": "tie", "stake": "10.00"}
+    record(late, actor="other")
+    page.wait_for_timeout(900)  # the page asks more often
+    page.mouse.up()
+    page.locator("#suit-s").click()
+    recorded(page, 7)
+    assert told(6) == ["card P1 7s"]

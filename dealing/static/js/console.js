@@ -153,7 +153,7 @@
     say();
   }
 
-  window.tableConsole = { show, ready };
+  window.tableConsole = { show, ready, released: () => released() };
 
   // ---- entries: the queue sends them, this page shows what came of it ----
 
@@ -305,6 +305,21 @@
 
   document.addEventListener("pointerdown", (event) => { touch = event.pointerType === "touch"; }, true);
   document.addEventListener("keydown", () => { touch = false; }, true);
+
+  // ---- nothing is replaced under a finger: where a press and its letting go meet two buttons, browsers count no click ----
+
+  let held = null;
+  let letGo = null;
+  document.addEventListener("pointerdown", function () {
+    if (!held) held = new Promise((done) => { letGo = done; });
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) {
+    // The click itself comes a moment after.
+    document.addEventListener(name, () => setTimeout(() => { if (letGo) letGo(); held = letGo = null; }, 30), true);
+  }
+
+  // Once nobody presses anything; a second at most.
+  const released = () => held && Promise.race([held, new Promise((done) => setTimeout(done, 1000))]);
 
   document.addEventListener("DOMContentLoaded", ready);
 })();

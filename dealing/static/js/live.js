@@ -28,6 +28,7 @@
       if (![200, 204].includes(response.status)) throw response;
       failed = 0;
       const html = response.status === 200 ? await response.text() : "";
+      await window.tableConsole.released();
       const waiting = window.deviceQueue && window.deviceQueue.pending().length;
       if (html && !waiting && console_().dataset.seq === seq) window.tableConsole.show(html, true);
     } catch {

@@ -175,6 +175,7 @@
     } catch {
       return away(entry);
     }
+    await window.tableConsole.released();
     const told = (name) => decodeURIComponent(response.headers.get(name) || "");
     if (response.ok && told("X-Recorded") === entry.fields.key) {
       state = { failed: 0, loggedOut: false };
