@@ -149,7 +149,8 @@ def test_a_row_without_cards_is_no_hand() -> None:
     assert (found.hands, found.blank, found.left_out, found.unreadable) == (1, 2, 1, 0)
     assert faults(found) == [(5, "", "without-cards")]
     assert {event.hand for event in log_of(made)} == {None, 1}
-    assert as_json(made, found)["blank"] == 2
+    kept = as_json(made, found)
+    assert (kept["blank"], [one["row"] for one in kept["first"]]) == (2, [2, 5])
 
 
 def test_what_a_row_without_cards_says_of_the_rows_below_it_is_kept() -> None:

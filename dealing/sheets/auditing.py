@@ -91,7 +91,7 @@ def audit(plan: Plan, shown: int = 10) -> SheetAudit:
     """
     rows = {told.row: RowAudit(told) for told in plan.rows}
     out = SheetAudit(list(rows.values()))
-    kept = {told.row for told in plan.rows[:shown]}
+    kept = {told.row for told in [told for told in plan.rows if not told.blank][:shown]}
     fold: TableFold | None = None
     seqs: dict[int, Told] = {}
     cards: dict[int, CardDealt] = {}
@@ -182,11 +182,11 @@ def as_json(plan: Plan, found: SheetAudit, shown: int = 10, limit: int = 500) ->
         "left_out": found.left_out,
         "blank": found.blank,
         "with_findings": found.with_findings,
-        "clean": sum(row.clean for row in found.rows),
+        "clean": sum(row.clean and not row.told.blank for row in found.rows),
         "shoes": len({(told.table, told.shoe) for told in plan.rows if told.kept}),
         "tables": plan.tables,
         "codes": found.codes.most_common(),
-        "first": [_row(row) for row in found.rows[:shown]],
+        "first": [_row(row) for row in [row for row in found.rows if not row.told.blank][:shown]],
         "told": [_row(row) for row in found.told[:limit]],
         "more": max(0, len(found.told) - limit),
     }

@@ -191,7 +191,7 @@ class Command(LogCommand):
 
     def _say(self, made: Plan, found: SheetAudit) -> None:
         self.stdout.write("")
-        for row in found.rows[:PREVIEW]:
+        for row in [row for row in found.rows if not row.told.blank][:PREVIEW]:
             self.stdout.write(_line(row))
         told = found.told
         if told:
