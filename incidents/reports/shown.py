@@ -31,7 +31,7 @@ from .models import AuditReport
 from .problem_words import placed
 
 #: Lines of a group that are seen without unfolding it.
-FIRST: Final = 5
+FIRST: Final = 3
 #: Rows of tables and dealers that are seen without unfolding the rest.
 ROWS: Final = 12
 #: Those that nobody can set right by deciding: something is wrong with the record itself.
