@@ -674,7 +674,7 @@ def test_a_broken_sheet_raises_nothing_but_what_is_wrong_with_it(
         assert str(error)  # noqa: PT017  # either may be
         return
     found = audit(made)
-    assert len(found.rows) == found.hands + found.unreadable + found.left_out
+    assert len(found.rows) == found.hands + found.unreadable + found.left_out + found.blank
     kept = as_json(made, found)
     assert json.loads(json.dumps(kept)) == json.loads(json.dumps(kept))
     log = log_of(made)
