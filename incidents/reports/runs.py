@@ -283,7 +283,7 @@ def _do(pk: int, *, later: bool) -> tuple[bool, AuditReport | None]:
         return False, None
     except Exception as error:
         logger.exception("audit of %s failed", part)
-        done = _held(part).update(status=Part.FAILED, claim=None, lease_until=timezone.now(), error=_said(error))
+        done = _held(part).update(status=Part.FAILED, claim=None, lease_until=timezone.now(), error=_said(error)) > 0
     return (True, finish(part.run_id, later=later)) if done else (False, None)
 
 
