@@ -8,9 +8,23 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import msgspec
+
+
+class Kept(msgspec.Struct, kw_only=True):
+    """What is kept in a JSON column."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for a JSON column: Decimals and times as text."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """What `as_json` wrote."""
+        return msgspec.convert(data, cls, strict=False)
 
 
 class ChainCheck(msgspec.Struct, kw_only=True):
@@ -167,7 +181,7 @@ class AmendedBy(msgspec.Struct, kw_only=True):
     withdrawn: int = 0
 
 
-class TableNight(msgspec.Struct, kw_only=True):
+class TableNight(Kept, kw_only=True):
     """One table's gaming day, judged again from its log.
 
     `differences`: where what was recorded live is not what the log says now, a line of English each; `compared`: the
@@ -194,13 +208,3 @@ class TableNight(msgspec.Struct, kw_only=True):
     hours: list[HourTally] = []
     shoes: list[ShoeTally] = []
     amendments: list[AmendedBy] = []
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data for a JSON column: Decimals and times as text."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Any) -> TableNight:
-        """What `as_json` wrote."""
-        return msgspec.convert(data, cls, strict=False)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dealing.night import Gap, PaidTally
+from dealing.night import Gap, Kept, PaidTally
 
 #: Longer lists are cut.
 LISTED: Final = 50
@@ -300,7 +300,7 @@ class Game(msgspec.Struct, kw_only=True):
     left_out: int = 0
 
 
-class Figures(msgspec.Struct, kw_only=True):
+class Figures(Kept, kw_only=True):
     """A whole nightly report. `begins` and `ends` are in the house's time; `seconds` of the audit's work on the
     clock.
     """
@@ -329,16 +329,6 @@ class Figures(msgspec.Struct, kw_only=True):
     paid: dict[str, PaidTally] = {}
     game: Game = msgspec.field(default_factory=Game)
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data for a JSON column."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Any) -> Figures:
-        """What `as_json` wrote."""
-        return msgspec.convert(data, cls, strict=False)
-
 
 class DayLine(msgspec.Struct, kw_only=True):
     """A day's row in a monthly report; `revision` is the report it was taken from."""
@@ -354,7 +344,7 @@ class DayLine(msgspec.Struct, kw_only=True):
     chain_whole: bool
 
 
-class MonthFigures(msgspec.Struct, kw_only=True):
+class MonthFigures(Kept, kw_only=True):
     """A monthly report: the nightly ones added up. `missing`: days of the month without a report.
 
     `attention` has each open incident once: those that were open at the month's end, `open_incidents` the oldest of
@@ -389,13 +379,3 @@ class MonthFigures(msgspec.Struct, kw_only=True):
     amenders: list[AmenderLine] = []
     paid: dict[str, PaidTally] = {}
     flags: list[Flag] = []
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data for a JSON column."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Any) -> MonthFigures:
-        """What `as_json` wrote."""
-        return msgspec.convert(data, cls, strict=False)
