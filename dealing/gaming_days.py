@@ -13,6 +13,11 @@ def gaming_day(venue: Venue, at: dt.datetime) -> dt.date:
     return local.date() if local.hour >= venue.day_starts else local.date() - dt.timedelta(days=1)
 
 
+def last_closed(venue: Venue, now: dt.datetime) -> dt.date:
+    """The last gaming day of the house that is over."""
+    return gaming_day(venue, now) - dt.timedelta(days=1)
+
+
 def begins(venue: Venue, day: dt.date) -> dt.datetime:
     """When the day begins. The next one begins where it ends: some days of some zones have 23 hours, some 25."""
     return dt.datetime.combine(day, dt.time(venue.day_starts), tzinfo=venue.zone)

@@ -53,7 +53,7 @@ from dealing.rules.events import (
     format_event,
     parse_canonical,
 )
-from dealing.rules.judge import LATE, HandFold, ShoeFold
+from dealing.rules.judge import FROM_SHEET, LATE, HandFold, ShoeFold
 from dealing.rules.stood import settled_as_if_stood
 from dealing.verify import Broken, Head, Row, Walk, read_head, read_rows
 
@@ -68,7 +68,7 @@ OnDuty = Callable[[dt.datetime], str]
 Progress = Callable[[int, int], None]
 
 #: So begins the `by` of the opening of a shoe of which a sheet gave the values of the cards alone.
-VALUES_ONLY: Final = "sheet:values"
+VALUES_ONLY: Final = f"{FROM_SHEET}values"
 HOUR: Final = dt.timedelta(hours=1)
 #: A number beyond that of any shoe.
 _LAST_SHOE: Final = 10**9

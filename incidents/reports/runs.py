@@ -24,7 +24,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError as BrokerError
 
-from dealing.gaming_days import begins, bounds, gaming_day
+from dealing.gaming_days import begins, bounds, gaming_day, last_closed
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.night import TableNight
 from dealing.rejudge import Checked, day_positions, rejudge_table
@@ -68,7 +68,7 @@ def _lease() -> dt.timedelta:
 
 def closed_day(venue: Venue, now: dt.datetime) -> dt.date:
     """The last gaming day of the house whose audit may begin: over for AUDIT_AFTER_CLOSE minutes."""
-    return gaming_day(venue, now - dt.timedelta(minutes=settings.AUDIT_AFTER_CLOSE)) - dt.timedelta(days=1)
+    return last_closed(venue, now - dt.timedelta(minutes=settings.AUDIT_AFTER_CLOSE))
 
 
 def first_day(venue: Venue) -> dt.date | None:
@@ -182,7 +182,7 @@ def start_by_hand(venue: Venue, day: dt.date, *, by: str, send: bool = True) -> 
     `by` is the person's name. ValidationError for a day that is not over yet.
     """
     now = timezone.now()
-    if day > gaming_day(venue, now) - dt.timedelta(days=1):
+    if day > last_closed(venue, now):
         raise ValidationError(_("This gaming day is not over yet."), code="not-over")
     of_day, _made = AuditDay.objects.get_or_create(venue=venue, day=day)
     run = open_run(of_day, now, by=by, anyway=True, send=send)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from dealing.gaming_days import bounds, gaming_day
+from dealing.gaming_days import bounds, last_closed
 from dealing.models import ChainWalk, TableEvent, Venue
 from dealing.people import User
 from dealing.pit.access import member_of
@@ -54,11 +54,6 @@ def days_of(month: dt.date) -> list[dt.date]:
     """The days of the month."""
     first, after = month.replace(day=1), first_of_next_month(month)
     return [first + dt.timedelta(days=n) for n in range((after - first).days)]
-
-
-def last_closed(venue: Venue, now: dt.datetime) -> dt.date:
-    """The last gaming day of the house that is over."""
-    return gaming_day(venue, now) - dt.timedelta(days=1)
 
 
 def due_at(venue: Venue, day: dt.date) -> dt.datetime:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from dealing.gaming_days import last_closed
 from dealing.management.streams import FAILED, LogCommand
 from dealing.models import Venue
 from incidents.reports import runs
@@ -65,7 +66,7 @@ class Command(LogCommand):
 
     def _of_day(self, venue: Venue, day: dt.date) -> int:
         now = timezone.now()
-        last = runs.gaming_day(venue, now) - dt.timedelta(days=1)
+        last = last_closed(venue, now)
         if day > last:
             return self._cannot(venue, day, f"this gaming day is not over; the last one that is: {last}")
         first = runs.first_day(venue)
