@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
+
+from tests.conftest import PASSWORD, People
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +17,25 @@ def _nobody_stays(transactional_db: None, browser: Browser) -> Iterator[None]:
     yield
     for context in browser.contexts:
         context.close()
+
+
+@pytest.fixture
+def enter(live_server: Any, browser: Browser, people: People) -> Any:
+    """`enter("manager", "/reports/")`: somebody on a device of their own."""
+
+    def make(group: str, address: str, language: str = "en", **options: Any) -> Page:
+        user = people(group)
+        context = browser.new_context(locale="en-GB", timezone_id="Asia/Bangkok", **options)
+        context.set_default_timeout(15_000)
+        page = context.new_page()
+        page.goto(f"{live_server.url}/login/?next={address}")
+        page.fill("[name=username]", user.username)
+        page.fill("[name=password]", PASSWORD)
+        page.press("[name=password]", "Enter")
+        page.wait_for_url(f"**{address}")
+        if language != "en":
+            context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
+            page.reload()
+        return page
+
+    return make

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dealing.log import record_many
 from dealing.models import Venue
@@ -19,7 +19,7 @@ from incidents.reports.models import AuditDay, AuditRun, TableAudit
 from incidents.reports.selectors import last_closed
 from tests import reports_samples as samples
 from tests.browser.test_access import AXE, SMALL_KEYS, SMALLEST
-from tests.conftest import PASSWORD, MakeTable, People
+from tests.conftest import MakeTable
 from tests.table_logs import Lines
 
 # About the page; on the other database it is the same.
@@ -28,32 +28,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 PHONE = {"width": 390, "height": 844}
 TABLET = {"width": 1180, "height": 820}
 Open = Callable[..., Page]
-
-
-@pytest.fixture
-def enter(live_server: Any, browser: Browser, people: People) -> Any:
-    """`enter("manager", "/reports/")`: somebody on a device of their own."""
-    contexts = []
-
-    def make(group: str, address: str, language: str = "en", **options: Any) -> Page:
-        user = people(group)
-        context = browser.new_context(locale="en-GB", timezone_id="Asia/Bangkok", **options)
-        contexts.append(context)
-        context.set_default_timeout(15_000)
-        page = context.new_page()
-        page.goto(f"{live_server.url}/login/?next={address}")
-        page.fill("[name=username]", user.username)
-        page.fill("[name=password]", PASSWORD)
-        page.press("[name=password]", "Enter")
-        page.wait_for_url(f"**{address}")
-        if language != "en":
-            context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
-            page.reload()
-        return page
-
-    yield make
-    for context in contexts:
-        context.close()
 
 
 def check(page: Page) -> None:
