@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import json
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
@@ -41,7 +42,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "PITS", (demo.PITS[0]._replace(shoes=(shoe,)),))
 
 
-def test_the_whole_demo(db: None) -> None:
+@pytest.mark.parametrize("hour", [0, 14])
+def test_the_whole_demo(db: None, monkeypatch: pytest.MonkeyPatch, hour: int) -> None:
+    # Shortly after the house's midnight, too: the evening before is then a few hours old.
+    ahead = dt.datetime(2026, 7, 12, hour, 40, tzinfo=ZoneInfo("Asia/Bangkok")) - timezone.now()
+    clock = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: clock() + ahead)
     first = run()
 
     # One table of each ruleset, one of ranks alone; one in the middle of a hand, two between hands, one without a shoe.

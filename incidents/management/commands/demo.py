@@ -293,6 +293,7 @@ def make_demo() -> set[str]:
     users = {person.name: _make_person(person, venue) for person in PEOPLE}
     dealers = {code: Dealer.objects.create(venue=venue, code=code, name=name) for code, name in DEALERS.items()}
     now = timezone.now().astimezone(venue.zone)
+    tonight = now
     for pit in PITS:
         table = Table.objects.create(
             code=pit.code, name=pit.name, venue=venue, ruleset=pit.ruleset, ranks_only=pit.ranks_only
@@ -301,9 +302,12 @@ def make_demo() -> set[str]:
             BetLimit.objects.create(table=table, bet=bet, minimum=Decimal(least), maximum=Decimal(most))
         for number, shoe in enumerate(pit.shoes, 1):
             table.refresh_from_db()
-            _record(pit, _deal(pit, number, shoe, table.last_seq + 1, now))
+            events = _deal(pit, number, shoe, table.last_seq + 1, now)
+            _record(pit, events)
+            if shoe.days is None:
+                tonight = min(tonight, events[0].at)
         _take_turns(pit, table, [dealers[code] for code in pit.dealers])
-    _decide_older(users["malee"], before=now - dt.timedelta(hours=8))
+    _decide_older(users["malee"], before=tonight)
     return set(users) - there
 
 
