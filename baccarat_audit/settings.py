@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "dealing",
+    "dealing.devices",
     "incidents",
 ]
 

@@ -1,4 +1,4 @@
-"""Who may do what: four groups, each with what the ones before it may do.
+"""People: four groups, each with what the ones before it may do; `dealing.permissions` says what that is.
 
 recorder < supervisor < manager; the auditor stands aside, reads everything and changes nothing. A superuser counts as
 a manager. Somebody who is in no group may log in and sees nothing.
@@ -6,7 +6,7 @@ a manager. Somebody who is in no group may log in and sees nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -15,13 +15,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.translation import gettext as _
 
-RECORDER = "recorder"
-SUPERVISOR = "supervisor"
-MANAGER = "manager"
-AUDITOR = "auditor"
-GROUPS = (RECORDER, SUPERVISOR, MANAGER, AUDITOR)
+from dealing.permissions import AUDITOR, GROUPS, MANAGER, RECORDER, SUPERVISOR, May, may, refusal, roles
 
 User = AbstractUser | AnonymousUser
 Params = ParamSpec("Params")
@@ -40,26 +35,6 @@ def ensure_groups(using: str = DEFAULT_DB_ALIAS) -> None:
         Group.objects.using(using).get_or_create(name=name)
 
 
-def roles(user: User) -> frozenset[str]:
-    """The groups of ``user`` among the four, asked once per user object; none for somebody not logged in."""
-    if not user.is_authenticated or not user.is_active:
-        return frozenset()
-    kept: frozenset[str] | None = getattr(user, "_table_roles", None)
-    if kept is None:
-        kept = keep_roles(user, user.groups.values_list("name", flat=True))
-    return kept
-
-
-def keep_roles(user: User, groups: Iterable[str]) -> frozenset[str]:
-    """Note on a user object the roles that its groups give; the roles."""
-    names = {name for name in groups if name in GROUPS}
-    if getattr(user, "is_superuser", False):
-        names.add(MANAGER)
-    kept = frozenset(names)
-    setattr(user, "_table_roles", kept)  # noqa: B010 - an attribute of ours on a user of Django's
-    return kept
-
-
 def main_role(user: User) -> str:
     """The role that says most about what ``user`` may do; empty for somebody without one."""
     held = roles(user)
@@ -68,32 +43,34 @@ def main_role(user: User) -> str:
 
 def can_record(user: User) -> bool:
     """Record what happens at a table, card by card."""
-    return bool(roles(user) & {RECORDER, SUPERVISOR, MANAGER})
+    return may(user, May.RECORD)
 
 
 def can_supervise(user: User) -> bool:
     """Open and close shoes, amend what was typed wrongly."""
-    return bool(roles(user) & {SUPERVISOR, MANAGER})
+    return may(user, May.SUPERVISE)
 
 
 def can_decide(user: User) -> bool:
     """Decide incidents (but never one of a hand that the same person recorded)."""
-    return MANAGER in roles(user)
+    return may(user, May.DECIDE)
 
 
 def can_read(user: User) -> bool:
     """See tables, hands and incidents."""
-    return bool(roles(user))
+    return may(user, May.READ)
 
 
-def _required(allowed: Callable[[User], bool], reason: Callable[[], str]) -> Callable[[View[Params]], View[Params]]:
+def required(what: May) -> Callable[[View[Params]], View[Params]]:
+    """A decorator that lets in who may do it; others go to the log-in page or get the 403 page with the reason."""
+
     def decorate(view: View[Params]) -> View[Params]:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Params.args, **kwargs: Params.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path())
-            if not allowed(request.user):
-                raise PermissionDenied(reason())
+            if not may(request.user, what):
+                raise PermissionDenied(refusal(what) if roles(request.user) else refusal(May.READ))
             return view(request, *args, **kwargs)
 
         return guarded
@@ -103,22 +80,22 @@ def _required(allowed: Callable[[User], bool], reason: Callable[[], str]) -> Cal
 
 def recorder_required(view: View[Params]) -> View[Params]:
     """Let in who may record; others go to the log-in page or get the 403 page."""
-    return _required(can_record, lambda: _("Only people who record hands may do this."))(view)
+    return required(May.RECORD)(view)
 
 
 def supervisor_required(view: View[Params]) -> View[Params]:
     """Let in who may supervise a table."""
-    return _required(can_supervise, lambda: _("Only a supervisor or a manager may do this."))(view)
+    return required(May.SUPERVISE)(view)
 
 
 def manager_required(view: View[Params]) -> View[Params]:
     """Let in who may decide incidents."""
-    return _required(can_decide, lambda: _("Only a manager may do this."))(view)
+    return required(May.DECIDE)(view)
 
 
 def reader_required(view: View[Params]) -> View[Params]:
     """Let in everybody who has a role."""
-    return _required(can_read, lambda: _("Your account has no role here yet. Ask a manager to give you one."))(view)
+    return required(May.READ)(view)
 
 
 def staff_language(user: Any) -> str:

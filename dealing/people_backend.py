@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from dealing import rows
 from dealing.models import StaffMember
-from dealing.people import keep_roles
+from dealing.permissions import keep_roles
 
 _GROUPS = (
     "(SELECT {gather} FROM auth_group JOIN auth_user_groups ON auth_user_groups.group_id = auth_group.id "

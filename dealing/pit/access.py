@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.utils.translation import gettext as _
 
-from dealing import log
-from dealing.models import StaffMember, Table, Venue
-from dealing.people import AUDITOR, User, can_supervise, reader_required, roles
+from dealing import log, permissions
+from dealing.models import Table, Venue
+from dealing.people import User, required
+from dealing.permissions import May, may, member_of, reaches
 
 Params = ParamSpec("Params")
 View = Callable[Concatenate[HttpRequest, Params], HttpResponseBase]
 
 
-def member_of(user: Any) -> StaffMember | None:
-    """The staff member that the user is; None for somebody who belongs to no house."""
-    return getattr(user, "staff_member", None)
-
-
 def tables_of(user: User) -> QuerySet[Table]:
     """The tables in use that the person may see."""
-    found, member = Table.objects.filter(is_active=True), member_of(user)
-    return found.filter(venue=member.venue_id) if member else found
+    return permissions.tables_of(user).filter(is_active=True)
 
 
 def table_of(request: HttpRequest, code: str) -> Table:
     """The table with its house. Http404 for one that the person may not see."""
-    found, member = log.find_table(code), member_of(request.user)
-    if found is None or (member and member.venue_id != found.venue_id):
+    found = log.find_table(code)
+    if found is None or not reaches(request.user, found):
         raise Http404
     return found
 
@@ -51,16 +43,9 @@ def venue_of(request: HttpRequest) -> Venue:
 
 def oversees(user: User) -> bool:
     """Whether the person may look at how dealers do: supervisors and above, and auditors."""
-    return can_supervise(user) or AUDITOR in roles(user)
+    return may(user, May.OVERSEE)
 
 
 def overseer_required(view: View[Params]) -> View[Params]:
     """Let in who `oversees`; others go to the log-in page or get the 403 page."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Params.args, **kwargs: Params.kwargs) -> HttpResponseBase:
-        if not oversees(request.user):
-            raise PermissionDenied(_("Only a supervisor, a manager or an auditor may see this."))
-        return view(request, *args, **kwargs)
-
-    return reader_required(guarded)
+    return required(May.OVERSEE)(view)

@@ -1,0 +1,1 @@
+"""Devices that post to and read from the API: card-reading shoes, camera systems, other programs."""
