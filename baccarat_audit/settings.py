@@ -257,10 +257,13 @@ CSRF_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "baccarat_audit.errors.csrf_failure"
 
-# The API. Who is logged in on the pages may ask; JSON alone; errors as problem details.
+# The API. Devices with their key and whoever is logged in on the pages may ask; JSON alone; errors as problem details.
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["baccarat_audit.api.PageSession"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "dealing.devices.authentication.DeviceKeyAuthentication",
+        "baccarat_audit.api.PageSession",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

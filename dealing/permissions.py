@@ -169,5 +169,5 @@ def reaches(user: Any, table: Table) -> bool:
     """Whether the table is one of `tables_of(user)`."""
     device = getattr(user, "device", None)
     if device is not None:
-        return table.venue_id == device.venue_id and device.tables.filter(pk=table.pk).exists()
+        return table.venue_id == device.venue_id and table.pk in device.table_ids
     return house_of(user) in (None, table.venue_id)

@@ -151,7 +151,7 @@ def test_the_same_people_as_on_the_pages(client: Client, people: People, four: l
     addresses = (LIST, f"{LIST}RIVER/2026-07-11/", f"{LIST}RIVER/2026-07-11/1/")
     for address in addresses:
         assert read(client, address, 401)["title"] == "Unauthorized"
-        assert client.get(address)["WWW-Authenticate"] == "Session"
+        assert client.get(address)["WWW-Authenticate"] == "Bearer"
     for group, status in ((None, 403), ("recorder", 403), ("supervisor", 200), ("manager", 200), ("auditor", 200)):
         client.force_login(people(group))
         for address in addresses:

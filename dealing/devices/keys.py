@@ -12,8 +12,10 @@ import secrets
 from hashlib import sha256
 from typing import Any, Final
 
+from django.db import connection
 from django.utils import timezone
 
+from dealing import rows
 from dealing.permissions import DEVICE, SUPERVISING_DEVICE
 
 from .models import Device, DeviceKey
@@ -85,11 +87,11 @@ def revoke(key: DeviceKey, by: str) -> None:
 
 
 def known(text: Any) -> DeviceKey | None:
-    """The key with its device and house; None for one that is none, or is no longer good."""
+    """The key with its device and that one's tables; None for one that is none, or is no longer good."""
     found = _KEY.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
-    key = DeviceKey.objects.select_related("device__venue").filter(prefix=found[1]).first()
+    key = _read(found[1])
     if key is None or not secrets.compare_digest(key.digest, sha256(found[2].encode()).hexdigest()):
         return None
     now = timezone.now()
@@ -99,4 +101,29 @@ def known(text: Any) -> DeviceKey | None:
         return None
     if key.last_used_at is None or now - key.last_used_at >= USED_EVERY:
         DeviceKey.objects.filter(pk=key.pk).update(last_used_at=now)
+    return key
+
+
+_TABLES: Final = (
+    "(SELECT {gather} FROM devices_device_tables WHERE devices_device_tables.device_id = devices_device.id)"
+)
+_GATHER: Final = {
+    "postgresql": "string_agg(devices_device_tables.table_id::text, ',')",
+    "sqlite": "group_concat(devices_device_tables.table_id)",
+}
+_WITH_DEVICE: Final = (
+    "JOIN devices_device ON devices_device.id = devices_devicekey.device_id WHERE devices_devicekey.prefix = %s"
+)
+
+
+def _read(prefix: str) -> DeviceKey | None:
+    """The key with its device and that one's tables, by one statement: every request of a device begins with it."""
+    found = rows.select_pair_and(
+        DeviceKey, Device, _TABLES.format(gather=_GATHER[connection.vendor]), _WITH_DEVICE, [prefix]
+    )
+    if found is None or found[1] is None:
+        return None
+    key, device, tables = found
+    device.table_ids = frozenset(map(int, tables.split(","))) if tables else frozenset()
+    key.device = device
     return key

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -35,6 +37,11 @@ class Device(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    @cached_property
+    def table_ids(self) -> frozenset[int]:
+        """The primary keys of its tables."""
+        return frozenset(self.tables.values_list("pk", flat=True))
 
 
 class DeviceKey(models.Model):
