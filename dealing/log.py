@@ -8,7 +8,7 @@ the lock on the table's row, so two writers at one table take turns.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
@@ -60,6 +60,9 @@ CLOCKS_DIFFER: Final = dt.timedelta(minutes=5)
 #: The longest that an entry is believed to have waited on a device before it reached us.
 LONGEST_WAIT: Final = dt.timedelta(hours=12)
 AT_ONCE: Final = dt.timedelta()
+
+#: Asked of an event that is not in the log yet, with its table locked and all before it saved; raises what refuses it.
+Check = Callable[[Table, Event], None]
 
 
 class LogError(EventError):
@@ -124,13 +127,17 @@ def record_many(
     actor: str,
     expected_seq: int | None = None,
     ago: dt.timedelta = AT_ONCE,
+    check: Check | None = None,
 ) -> list[Recorded]:
-    """Append several events of one table: all of them, or none. Otherwise as `record`; one signal is sent for all."""
+    """Append several events of one table: all of them, or none. Otherwise as `record`; one signal is sent for all.
+
+    `check` says whether the actor may: `dealing.permissions.check_event` for whoever sends a request.
+    """
     given = [_parsed(event) for event in events]
     if not given:
         return []
     with transaction.atomic():
-        writer = Writer(given[0][0].table, actor)
+        writer = Writer(given[0][0].table, actor, check)
         appended = []
         for event, stamped in given:
             appended.append(writer.append(event, expected_seq, stamp=stamped, ago=ago))
@@ -251,12 +258,13 @@ class Writer:
     After an exception the transaction must be rolled back and the writer thrown away.
     """
 
-    def __init__(self, code: str, actor: str) -> None:
+    def __init__(self, code: str, actor: str, check: Check | None = None) -> None:
         table = find_table(code, lock=True)
         if table is None:
             raise LogError("table", "no-such-table", value=code)
         self.table = table
         self.actor = actor
+        self._check = check
         self._fold: TableFold | None = None
         self._rows: list[TableEvent] = []
         self._last: tuple[TableEvent, Event] | None = None
@@ -375,6 +383,11 @@ class Writer:
             check_not_ahead(event.at, timezone.now())
         seq = self.table.last_seq + 1
         if isinstance(event, Amended):
+            self._save_rows()  # the check and the folding look at all that came before
+            self._save_projections()
+        if self._check is not None:
+            self._check(self.table, event)
+        if isinstance(event, Amended):
             self._amend(seq, event)
             row = self._append_row(seq, event)
             self._save_rows()  # before the table's fold is taken up again from the log
@@ -441,8 +454,6 @@ class Writer:
 
     def _amend(self, seq: int, event: Amended) -> None:
         """Fold the whole shoe again with the amendment, and see that all of it can still have happened."""
-        self._save_rows()
-        self._save_projections()
         target = TableEvent.objects.filter(table=self.table, seq=event.seq).first()
         check_amendment(seq, event, None if target is None else target.parse())
         following = Shoe.objects.filter(table=self.table, number__gt=event.shoe).order_by("number").first()

@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+
+from dealing.rules.events import Amended, Event
 
 if TYPE_CHECKING:
     from dealing.models import StaffMember, Table
@@ -65,7 +68,7 @@ WHO: Final[Mapping[May, frozenset[str]]] = {
         May.RECORD: (*_TABLE_STAFF, DEVICE, SUPERVISING_DEVICE),
         # Open and close shoes; carry out a decision (`voided`); put shifts right.
         May.SUPERVISE: (*_FLOOR, SUPERVISING_DEVICE),
-        # Put right what somebody else typed, or what stands in a closed hand.
+        # Put an entry right whose hand is over, or one that itself needs a supervisor; a device: any entry at all.
         May.AMEND: (*_FLOOR, SUPERVISING_DEVICE),
         May.DECIDE: (MANAGER,),
         # Review notes and attachments of incidents.
@@ -87,14 +90,41 @@ WHO: Final[Mapping[May, frozenset[str]]] = {
     }.items()
 }
 
-#: What an event needs, by its name; every other one needs RECORD. An `amended` of one's own slip is less than AMEND:
-#: see `dealing.console` for people.
+#: What an event needs, by its name; every other one needs RECORD. Of an `amended` more is asked: see `dealing.amending`.
 EVENT_NEEDS: Final[Mapping[str, May]] = {
     "shoe_opened": May.SUPERVISE,
     "shoe_closed": May.SUPERVISE,
     "voided": May.SUPERVISE,
-    "amended": May.AMEND,
 }
+
+
+def need_of(event: str) -> May:
+    """What somebody needs to record an event of this name."""
+    return EVENT_NEEDS.get(event, May.RECORD)
+
+
+def check_kind(user: Any, event: str) -> None:
+    """Raise PermissionDenied, with the reason for them to read, where the user records no event of this name."""
+    if not may(user, need_of(event)):
+        raise PermissionDenied(refusal(need_of(event)))
+
+
+def check_event(user: Any, table: Table, event: Event) -> None:
+    """Raise PermissionDenied, with the reason for them to read, where the user may not record this event.
+
+    Whether the table is theirs is for `reaches`. An `amended` is looked at beside what the log holds now, so the table
+    is to be locked: `dealing.log.record_many` calls this (as its `check`) at the right moment.
+    """
+    check_kind(user, event.name)
+    if not isinstance(event, Amended):
+        return
+    if event.entry is not None:
+        check_kind(user, event.entry.name)
+    from dealing.amending import why_not
+
+    row = table.events.filter(seq=event.seq).first()
+    if row is not None and (why := why_not(user, table, row, withdraws=event.entry is None)):
+        raise PermissionDenied(why)
 
 
 def refusal(what: May) -> str:

@@ -598,7 +598,10 @@ def test_only_a_supervisor_amends_a_closed_hand(supervisor: Console, people: Peo
     rita.press("amended", entry=6, to="P1", card="9d", why="typo")
     assert rita.status == 403
     assert "sheet=which" not in rita.page
-    assert supervisor.press("amended", entry=6, to="P1", card="9d", why="typo").status == 200
+    assert supervisor.press("amended", entry=6, to="P1", card="9d", why="typo").status == 403, "it is her own entry"
+    other = Console(Client(), supervisor.table)
+    other.client.force_login(people("supervisor", "otto"))
+    assert other.press("amended", entry=6, to="P1", card="9d", why="typo").status == 200
 
 
 def test_an_auditor_sees_everything_and_has_nothing_to_press(supervisor: Console, people: People) -> None:

@@ -268,7 +268,7 @@ def roads_version(page: str) -> str:
     return page.partition('data-roads="')[2].partition('"')[0]
 
 
-def test_the_roads_are_drawn_again_when_they_may_look_otherwise_and_only_then(sam: Console) -> None:
+def test_the_roads_are_drawn_again_when_they_may_look_otherwise_and_only_then(sam: Console, people: People) -> None:
     version = roads_version(sam.page)
     sam.press("card", card="4s").press("card", card="Kd").press("card", card="3c")
     assert roads_version(sam.page) == version
@@ -277,6 +277,7 @@ def test_the_roads_are_drawn_again_when_they_may_look_otherwise_and_only_then(sa
     assert closed != version
     sam.press("betting_opened")
     assert roads_version(sam.page) == closed
+    sam.client.force_login(people("supervisor", "tim"))  # the hand is closed: somebody else than who recorded it
     sam.press("amended", entry=6, to="P1", card="2h", why="typo")
     amended = roads_version(sam.page)
     assert amended != closed

@@ -48,6 +48,7 @@ def record(
     seen: int | None,
     device: str = "",
     ago: dt.timedelta = log.AT_ONCE,
+    check: log.Check | None = None,
 ) -> list[log.Recorded]:
     """Record the lines of one press behind what is in nobody's way. Raises as `log.record_many` does.
 
@@ -57,7 +58,7 @@ def record(
         lines = compose()
         head = _head(table, lines, seen, device)
         try:
-            return log.record_many(lines, actor=actor, expected_seq=head, ago=ago)
+            return log.record_many(lines, actor=actor, expected_seq=head, ago=ago, check=check)
         except log.Conflict as conflict:
             now = int(str(conflict.params["seq"]))
             if not left or now == table.last_seq:

@@ -17,6 +17,7 @@ from dealing import wording
 from dealing.console import words
 from dealing.console.money import SEATS
 from dealing.messages import reason, tell
+from dealing.permissions import May, need_of
 from dealing.rules.events import Event, EventError, event_as_dict
 from dealing.rules.rulesets import ruleset_names
 from dealing.rules.tableau import PLACES
@@ -212,8 +213,6 @@ class EventForm(forms.Form):
     title: ClassVar[Text]
     hint: Text = ""
     button: ClassVar[Text] = _("Record")
-    #: Only somebody who may supervise the table can record it.
-    supervised: ClassVar[bool] = False
     #: Takes a second look before it is pressed: it ends something.
     grave: ClassVar[bool] = False
     #: What is asked before it is recorded, once it has been sent.
@@ -224,6 +223,11 @@ class EventForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.auto_id = f"{self.event}-%s"
+
+    @property
+    def supervised(self) -> bool:
+        """Whether only somebody who may supervise the table can record it."""
+        return need_of(self.event) is May.SUPERVISE
 
     def prepare(self, state: State) -> None:
         """Before the form is shown: fill in what the state of the table suggests."""
@@ -292,7 +296,6 @@ class OpenShoe(EventForm):
     event = "shoe_opened"
     title = _("Open a shoe")
     button = _("Open the shoe")
-    supervised = True
 
     shoe = NumberField(_("Shoe number"))
     ruleset = ChoiceField(_("Rules"), [])
@@ -344,7 +347,6 @@ class CloseShoe(EventForm):
     event = "shoe_closed"
     title = _("Close the shoe")
     button = _("Close the shoe")
-    supervised = True
     grave = True
 
     reason = WhyField(_("Because"), [])
@@ -585,7 +587,6 @@ class Voided(EventForm):
     event = "voided"
     title = _("Declare void")
     button = _("Declare void")
-    supervised = True
     grave = True
 
     scope = ChoiceField(_("What is void"), [("hand", _("The whole hand")), ("insurance", _("The insurance bets"))])

@@ -17,6 +17,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
+from dealing.amending import SLIPS, decision_on
 from dealing.console import money, words
 from dealing.console.arrival import MONEY
 from dealing.console.limits import Limits
@@ -33,13 +34,9 @@ from dealing.rules.money import owed_in_all
 from dealing.rules.redeal import redealt
 from dealing.rules.rulesets import Ruleset, get_ruleset
 from dealing.rules.tableau import PLACES
-from dealing.signals import entry_decided
 
 #: What a decision on an incident may be carried out with.
 DECIDING = frozenset({"moved", "discarded", "voided", "called", "paid", "shoe_closed"})
-
-#: What whoever recorded it may take back although the hand is over, while nothing at all came since.
-SLIPS = frozenset({"hand_closed", "cut_card", "paid"})
 
 #: Findings that come of betting that was never recorded as closed, too.
 DURING_BETTING = frozenset({"exposed-during-betting", "dealt-during-betting"})
@@ -197,12 +194,6 @@ def incident_page(table: str, shoe: int, hand: int) -> str:
         return reverse(INCIDENT_PAGE, args=(table, shoe, hand))
     except NoReverseMatch:
         return ""
-
-
-def decision_on(table: Table, shoe: int, seqs: Iterable[int]) -> str:
-    """Why entries are not typing: they carry out a decision, says an app above. Empty where none says so."""
-    said = entry_decided.send(sender=Table, table=table, shoe=shoe, seqs=frozenset(seqs))
-    return next((answer for _receiver, answer in said if answer), "")
 
 
 def fresh_key() -> str:
@@ -798,7 +789,9 @@ class State:
             return None
         if entry.event.name in DECIDING and decision_on(self.table, entry.event.shoe, [entry.seq]):
             return None
-        return entry if entry.can_amend or (self.can_record and self.slipped(self.actor)) else None
+        over = entry.event.hand is not None and not self.hand_open
+        mine = entry.can_amend and not over
+        return entry if mine or (self.can_record and self.slipped(self.actor)) else None
 
     def _stops_undo(self, entry: Entry) -> bool:
         """Whether undo looks no further than this entry: it is to be taken back, or somebody else's in the way."""

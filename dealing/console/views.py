@@ -22,13 +22,12 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from dealing import log
+from dealing.amending import decision_on, why_not
 from dealing.console import ahead, arrival, composite, words
 from dealing.console.asks import Ask, ask
 from dealing.console.forms import FORMS, CardField, EventForm
 from dealing.console.state import (
-    SLIPS,
     State,
-    decision_on,
     incident_page,
     laid_out,
     load,
@@ -38,8 +37,9 @@ from dealing.console.state import (
 )
 from dealing.messages import reason, tell
 from dealing.models import Hand, Shoe, Table, TableEvent
-from dealing.people import can_read, can_record, can_supervise, reader_required
-from dealing.pit.access import member_of, table_of
+from dealing.people import User, reader_required
+from dealing.permissions import May, check_event, check_kind, house_of, may, member_of, refusal
+from dealing.pit.access import table_of
 from dealing.rules.events import Amended, Called, Event, EventError, format_time
 from dealing.rules.judge import HandContext, HandFold, effective
 
@@ -72,6 +72,9 @@ class Sheet:
     why_error: str = ""
     told: str = ""
     place: str = ""
+    #: Why the person may not say what the entry should have been, and why not even take it back.
+    not_corrected: str = ""
+    not_withdrawn: str = ""
 
 
 @dataclass
@@ -127,7 +130,7 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
             answer.sheet = Sheet(name, FORMS[name](initial={key: data[key] for key in data}))
     elif name == Amended.name:
         answer.kept = True
-        answer.sheet = _amend_sheet(table, data)
+        answer.sheet = _amend_sheet(request.user, table, data)
     elif name == composite.PAID_ALL:
         answer.kept = True
         answer.pay_values = composite.pay_values(data)
@@ -137,9 +140,9 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
     if sheet == WRONG_SHEET:
         answer.sheet = Sheet(WRONG_SHEET)
     elif sheet == WHICH_SHEET:
-        answer.sheet = _which_sheet(table, data)
+        answer.sheet = _which_sheet(request.user, table, data)
     elif sheet == AMEND_SHEET:
-        answer.sheet = _amend_sheet(table, data)
+        answer.sheet = _amend_sheet(request.user, table, data)
     elif sheet in FORMS:
         answer.sheet = Sheet(sheet, FORMS[sheet](initial={key: data[key] for key in data if key != "sheet"}))
     return _console(request, table, answer)
@@ -148,7 +151,13 @@ def table(request: HttpRequest, code: str) -> HttpResponse:
 def _console(request: HttpRequest, table: Table, answer: Answer, done: log.Recorded | None = None) -> HttpResponse:
     """Show the table as it is now, with what is to be said about the last press."""
     user = request.user
-    state = load(table, done, can_record=can_record(user), can_supervise=can_supervise(user), actor=user.get_username())
+    state = load(
+        table,
+        done,
+        can_record=may(user, May.RECORD),
+        can_supervise=may(user, May.SUPERVISE),
+        actor=user.get_username(),
+    )
     if not state.can_record:
         answer.sheet = None
     if answer.form and answer.form.event not in state.forms_here:
@@ -280,9 +289,9 @@ def _row(table: Table, seq: object) -> TableEvent | None:
     return table.events.filter(seq=int(text)).first() if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def _which_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
+def _which_sheet(user: User, table: Table, data: Mapping[str, Any]) -> Sheet | None:
     """The sheet that asks what is wrong: the entry of the log, or the table."""
-    sheet = _amend_sheet(table, data)
+    sheet = _amend_sheet(user, table, data)
     if sheet is None or sheet.form is None:
         return None
     sheet.name = WHICH_SHEET
@@ -292,7 +301,7 @@ def _which_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
     return sheet
 
 
-def _amend_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
+def _amend_sheet(user: User, table: Table, data: Mapping[str, Any]) -> Sheet | None:
     """The sheet for a typing mistake in one entry, filled in with what the entry says now."""
     row = _row(table, data.get("entry", ""))
     if row is None or row.name not in FORMS:
@@ -309,7 +318,15 @@ def _amend_sheet(table: Table, data: Mapping[str, Any]) -> Sheet | None:
     kind = FORMS[row.name]
     form = kind(initial=kind.values_of(event) | {key: data[key] for key in data if key in kind.base_fields})
     form.fields.pop("shoe", None)
-    return Sheet(AMEND_SHEET, form, row.seq, str(data.get("why", "")), told=words.entry(event))
+    return Sheet(
+        AMEND_SHEET,
+        form,
+        row.seq,
+        str(data.get("why", "")),
+        told=words.entry(event),
+        not_corrected=why_not(user, table, row, withdraws=False),
+        not_withdrawn=why_not(user, table, row, withdraws=True),
+    )
 
 
 # Recording.
@@ -331,13 +348,11 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
         return HttpResponse(status=401) if device else _logged_out(request, code)
     if device and request.POST.get("user", request.user.get_username()) != request.user.get_username():
         return HttpResponse(status=401, headers={"X-User": quote(request.user.get_username())})
-    if not can_record(request.user):
-        if not can_read(request.user):
-            raise PermissionDenied(_("Your account has no role here yet. Ask a manager to give you one."))
-        refusal = _("Only people who record hands may do this.")
-        if not device:
-            raise PermissionDenied(refusal)
-        return _console(request, table_of(request, code), Answer(error=refusal, status=403))
+    if not may(request.user, May.RECORD):
+        why = refusal(May.RECORD if may(request.user, May.READ) else May.READ)
+        if not device or not may(request.user, May.READ):
+            raise PermissionDenied(why)
+        return _console(request, table_of(request, code), Answer(error=why, status=403))
     table = table_of(request, code)
     data = _told(request.POST.dict(), table)
     response = _recorded(request, table, data, device)
@@ -358,7 +373,7 @@ def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: 
     known = several and bool(key) and table.events.filter(key=key.replace("\0", "")).exists()
     try:
         if form is not None:
-            _may(request, form)
+            check_kind(request.user, form.event)
             if not _valid(form, table):
                 return _refused(request, table, data, form, None)
             asked = ask(table, form, data)
@@ -366,9 +381,7 @@ def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: 
                 return _asked(request, table, data, form, asked)
             lines = [_line(table, data, form)]
         elif data.get("event") == Amended.name:
-            form, lines = _amendment(request, table, data, known)
-            if not can_supervise(request.user) and lines[0]["seq"] == table.last_seq:
-                seen = table.last_seq  # what may be taken back only while it is the newest
+            form, lines = _amendment(request.user, table, data, known)
         elif data.get("event") == composite.PAID_ALL:
             pays = composite.read_pays(data, _common(table, data))
             if pays.errors:
@@ -390,11 +403,12 @@ def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: 
             seen=seen,
             device=device,
             ago=arrival.waited(data) if device else log.AT_ONCE,
+            check=lambda locked, event: check_event(request.user, locked, event),
         )[-1]
     except log.Conflict:
         return _overtaken(request, table, data)
-    except NotAllowed as refusal:
-        return _console(request, table, Answer(error=str(refusal), status=403))
+    except PermissionDenied as refused:
+        return _console(request, table, Answer(error=str(refused), status=403))
     except EventError as error:
         if data.get("event") == composite.PAID_ALL:
             return _refused_pays(request, table, data, {"": tell(error)})
@@ -420,15 +434,6 @@ def _can_change(data: Mapping[str, str]) -> bool:
     if event == Amended.name:
         return "withdraw" not in data
     return event == composite.PAID_ALL or event in FORMS
-
-
-class NotAllowed(Exception):  # an answer to a person, not an error
-    """The person may record, but not this."""
-
-
-def _may(request: HttpRequest, form: EventForm) -> None:
-    if form.supervised and not can_supervise(request.user):
-        raise NotAllowed(_("Only a supervisor or a manager may do this."))
 
 
 def _valid(form: EventForm, table: Table) -> bool:
@@ -514,7 +519,7 @@ def _common(table: Table, data: Mapping[str, str]) -> dict[str, object]:
 
 
 def _amendment(
-    request: HttpRequest, table: Table, data: Mapping[str, str], known: bool
+    user: User, table: Table, data: Mapping[str, str], known: bool
 ) -> tuple[EventForm | None, list[dict[str, object]]]:
     """The lines that put a typing mistake right, and the form of the entry they are about.
 
@@ -527,15 +532,14 @@ def _amendment(
     quick = bool(data.get("withdraw") and data.get("undo"))
     rows = composite.pressed_with(table, row) if quick else [row]
     if not known:
-        _may_amend(request, table, rows, quick)
-    mine = known or can_supervise(request.user) or (bool(data.get("withdraw")) and _own(request, table, row))
-    if not mine and _closed(table, row):
-        raise NotAllowed(_("This hand is closed: only a supervisor or a manager may amend it."))
+        if quick:
+            _check_undo(user, table, rows)
+        if why := why_not(user, table, rows[0], withdraws=bool(data.get("withdraw"))):
+            raise PermissionDenied(why)
     if data.get("withdraw"):
         return None, [_amending(one) | {"reason": data.get("why", "")} for one in rows]
     form = FORMS[row.name](data=data)
     form.fields.pop("shoe", None)
-    _may(request, form)
     _valid(form, table)
     told = row.parse()
     entry = {"event": row.name, "at": format_time(told.at), "table": table.code, "shoe": row.shoe_number}
@@ -547,24 +551,19 @@ def _amendment(
     return form, [_amending(row) | {"entry": entry, "reason": data.get("why", "")}]
 
 
-def _may_amend(request: HttpRequest, table: Table, rows: list[TableEvent], quick: bool) -> None:
-    """Refuse what is not the person's to amend. `quick`: by undo, which is for one's own slip and for nothing else.
+def _check_undo(user: User, table: Table, rows: list[TableEvent]) -> None:
+    """Raise PermissionDenied for what undo, which is for one's own slip and nothing else, does not take back.
 
     The rows are the press's, newest first.
     """
-    actor, supervises = request.user.get_username(), can_supervise(request.user)
-    if not supervises and any(FORMS[row.name].supervised for row in rows if row.name in FORMS):
-        raise NotAllowed(_("Only a supervisor or a manager may do this."))
-    if quick:
-        since = table.events.filter(seq__gt=rows[-1].seq).exclude(actor=actor).exclude(name__in=arrival.MONEY)
-        if any(row.actor != actor for row in rows):
-            raise NotAllowed(_("Somebody else recorded this. Undo takes back only what you recorded yourself."))
-        if since.exists():
-            raise NotAllowed(_("Somebody else has recorded since. Open the entry in the log to put it right."))
-    if quick or not supervises:
-        decided = decision_on(table, rows[0].shoe_number, [row.seq for row in rows])
-        if decided:
-            raise NotAllowed(decided)
+    actor = user.get_username()
+    since = table.events.filter(seq__gt=rows[-1].seq).exclude(actor=actor).exclude(name__in=arrival.MONEY)
+    if any(row.actor != actor for row in rows):
+        raise PermissionDenied(_("Somebody else recorded this. Undo takes back only what you recorded yourself."))
+    if since.exists():
+        raise PermissionDenied(_("Somebody else has recorded since. Open the entry in the log to put it right."))
+    if decided := decision_on(table, rows[0].shoe_number, [row.seq for row in rows]):
+        raise PermissionDenied(decided)
 
 
 def _amending(row: TableEvent) -> dict[str, object]:
@@ -583,23 +582,6 @@ def _row_of_key(table: Table, key: str) -> TableEvent | None:
     return table.events.filter(key__in=keys).order_by("-seq").first()
 
 
-def _own(request: HttpRequest, table: Table, row: TableEvent) -> bool:
-    """Whether it is a slip of the person's own hand (see `SLIPS`), with nothing recorded at the table since."""
-    return row.name in SLIPS and (row.seq, row.actor) == (table.last_seq, request.user.get_username())
-
-
-def _closed(table: Table, row: TableEvent) -> bool:
-    """Whether the entry belongs to a hand or shoe that is over."""
-    if row.hand_number is not None:
-        return not Hand.objects.filter(
-            shoe__table=table, shoe__number=row.shoe_number, number=row.hand_number, status=Hand.Status.OPEN
-        ).exists()
-    return (
-        Hand.objects.filter(shoe__table=table, shoe__number=row.shoe_number).exists()
-        or not Shoe.objects.filter(table=table, number=row.shoe_number, status=Shoe.Status.OPEN).exists()
-    )
-
-
 # When it did not work.
 
 
@@ -611,7 +593,7 @@ def _refused(
     name = data.get("event", "")
     sheet = data.get("sheet", "")
     if name == Amended.name:
-        answer.sheet = _amend_sheet(table, data)
+        answer.sheet = _amend_sheet(request.user, table, data)
         if answer.sheet and error:
             if form is not None:
                 answer.sheet.form = form
@@ -719,11 +701,10 @@ def _page_with(request: HttpRequest, code: str) -> str:
 @require_safe
 def head(request: HttpRequest, code: str) -> HttpResponseBase:
     """204 while the table's log is at `seq`, else the console as it is now. Asked every moment by every open page."""
-    if not can_read(request.user):
+    if not may(request.user, May.READ):
         return HttpResponse(status=401 if not request.user.is_authenticated else 403)
-    member = member_of(request.user)
     with connection.cursor() as cursor:
-        cursor.execute(_HEAD, [code, None if member is None else member.venue_id])
+        cursor.execute(_HEAD, [code, house_of(request.user)])
         found = cursor.fetchone()
     if found is None:
         raise Http404
@@ -786,7 +767,7 @@ def shoe(request: HttpRequest, code: str, number: int) -> HttpResponse:
         "table": table,
         "shoe": shoe,
         "hands": hands,
-        "entries": timeline(beside, table.venue.zone, can_amend=can_supervise(request.user)),
+        "entries": timeline(beside, table.venue.zone, can_amend=may(request.user, May.AMEND)),
         "ruleset": shoe.ruleset,
         "ruleset_title": words.ruleset(shoe.ruleset),
         "findings": shoe.audit.get("findings", []),
@@ -819,7 +800,7 @@ def hand(request: HttpRequest, code: str, shoe: int, hand: int) -> HttpResponse:
         },
         "totals": audit.totals if audit.layout.drawn > 1 else None,
         "result": words.result(audit.result.winner, audit.result.player, audit.result.banker) if audit.result else "",
-        "entries": timeline(rows, table.venue.zone, wrong, can_supervise(request.user)),
+        "entries": timeline(rows, table.venue.zone, wrong, may(request.user, May.AMEND)),
         "ruleset_title": words.ruleset(found.shoe.ruleset),
         "incident": incident_page(table.code, shoe, hand) if audit.findings else "",
         "previous": siblings.filter(number__lt=hand).order_by("-number").first(),
