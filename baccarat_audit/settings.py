@@ -20,7 +20,11 @@ AUDIT_AFTER_CLOSE     minutes from the end of a gaming day to its audit; default
 AUDIT_TICK            seconds between two looks at what is to be audited; default 60
 AUDIT_LEASE           seconds without a sign of life after which a table's audit is another worker's; default 60
 AUDIT_RESEND          seconds after which a table's audit that no worker has begun is sent again; default 300
+MIGRATE_LOCK_SECONDS  on PostgreSQL, how long a schema change may make recording wait before it gives way; default 2
+MIGRATE_PATIENCE      seconds for which `migrate` then tries again; default 600
 DEBUG                 1 on a developer's machine; never where people can reach it
+
+Each of them may also stand in a file that NAME_FILE names, as container engines and systemd hand over secrets.
 
 Importing this module opens no database and no socket: `audit_log` runs without either.
 """
@@ -32,15 +36,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from baccarat_audit.environment import Environment
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = Environment()
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 DEBUG = env.bool("DEBUG", default=False)
 
@@ -92,6 +97,7 @@ INSTALLED_APPS = [
     "django_celery_beat",
     "django_htmx",
     "rest_framework",
+    "baccarat_audit.operations",
     "dealing",
     "dealing.devices",
     "incidents",
@@ -161,6 +167,9 @@ def database(url: dict[str, Any]) -> dict[str, Any]:
 
 
 DATABASES = {"default": database(env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'db.sqlite3'}"))}
+# `migrate` beside people who record, see baccarat_audit/operations/migrating.py.
+MIGRATE_LOCK_SECONDS = env.float("MIGRATE_LOCK_SECONDS", default=2.0)
+MIGRATE_PATIENCE = env.float("MIGRATE_PATIENCE", default=600.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.str("REDIS_URL", default="")
