@@ -9,6 +9,11 @@ BEHIND_PROXY          1 where a proxy ends TLS and sets (and never passes on) X-
 CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
 VAR_DIR               where the SQLite file and the kept secret key live; default var/
+KEYS_DIR              where the keys lie that seal the log and sign its heads, outside the database and its backups; default
+                      keys/ in VAR_DIR, made on first use (docs/audit-trail.md)
+SEAL_KEYS             the keys that seal the log, in place of seal.keys there: 64 hex digits each, comma-separated, the
+                      newest last
+SIGNING_KEY           the Ed25519 key that signs the log's heads, as PEM, in place of signing_key.pem there
 LOG_LEVEL             default INFO
 SITE_URL              the address under which people reach this site, for links in mails; default: https and the first
                       of ALLOWED_HOSTS, else http://localhost:8000
@@ -51,6 +56,10 @@ DEBUG = env.bool("DEBUG", default=False)
 
 # Hosts and secrets: nobody but this machine is served until somebody says under which name.
 
+# The keys of the log's evidence. Whoever holds them and the database can rewrite the past: they are kept apart from it.
+KEYS_DIR = Path(env.str("KEYS_DIR", default=str(VAR_DIR / "keys")))
+SEAL_KEYS = env.str("SEAL_KEYS", default="")
+SIGNING_KEY = env.str("SIGNING_KEY", default="")
 PUBLISHED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
 ALLOWED_HOSTS = PUBLISHED_HOSTS or ["localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])

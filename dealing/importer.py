@@ -8,6 +8,7 @@ lines name are moved along.
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,7 @@ from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe, shoe
 from dealing.rules.events import Amended, Event, EventError, ShoeOpened, format_event, format_time, parse_line
 from dealing.rules.hand import HandFold
 from dealing.rules.judge import EventRefused
+from dealing.sealing import not_before, sealer_for
 from dealing.signals import event_recorded
 
 #: What an import says beside the messages of log, file and judge.
@@ -549,7 +551,7 @@ class _Adding:
         else:
             rows.insert_values(TableEvent, _COLUMNS, list(self._values(attempt)))
         seq, event, _, _ = attempt.new[-1]
-        rows.save_all([(table, ("last_seq", "last_hash", "last_at"))])
+        rows.save_all([(table, ("last_seq", "last_hash", "last_at", "last_recorded_at", "last_seal"))])
         saved = [save_shoe(table, shoe, fold) for shoe, fold in sorted(folded.items())]
         own = next((s.shoe for s in saved if s.shoe is not None and s.shoe.number == event.shoe), None)
         hands = [hand for s in saved for hand in s.hands]
@@ -569,11 +571,13 @@ class _Adding:
 
     def _values(self, attempt: _Attempt) -> Iterator[tuple[Any, ...]]:
         """The new rows, as `_COLUMNS` says. The table's head goes along."""
-        now = timezone.now()
+        now = not_before(self.table)
         table, actor, recorded_at = self.table, self.actor, rows.prepared_time(now)
         previous, hashed = table.head_hash, hasher(actor, now)
+        seal, sealed = table.last_seal, sealer_for(table, actor, now)
         for seq, event, payload, _ in attempt.new:
             before, previous = previous, hashed(previous, seq, payload)
+            seal = sealed(seal or before, seq, payload)
             yield (
                 table.pk,
                 seq,
@@ -588,24 +592,32 @@ class _Adding:
                 previous,
                 recorded_at,
                 actor,
+                seal,
             )
-        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
+        self._head(seq, previous, event.at, now, seal)
 
     def _copied(self, attempt: _Attempt) -> Iterator[str]:
         """The new rows as lines for `rows.copy_lines`. The table's head goes along."""
-        now, text = timezone.now(), rows.copy_text
-        table, start, end = self.table, f"{self.table.pk}\t", f"\t{now.isoformat()}\t{text(self.actor)}\n"
+        now, text = not_before(self.table), rows.copy_text
+        table, start, end = self.table, f"{self.table.pk}\t", f"\t{now.isoformat()}\t{text(self.actor)}\t"
         previous, hashed = table.head_hash, hasher(self.actor, now)
+        seal, sealed = table.last_seal, sealer_for(table, self.actor, now)
         for seq, event, payload, _ in attempt.new:
             before, previous = previous, hashed(previous, seq, payload)
+            seal = sealed(seal or before, seq, payload)
             name, hand, key, by = event.name, event.hand, event.key, event.by
             at = _BEFORE_TIME + len(name)  # a canonical line: the time is where it always is
             yield (
                 f"{start}{seq}\t{event.shoe}\t{NULL if hand is None else hand}\t{name}\t{payload[at : at + _TIME]}\t"
                 f"{NULL if key is None else text(key)}\t{text(by) if by else ''}\t"
-                f"{text(payload) if _ESCAPE in payload else payload}\t{before}\t{previous}{end}"
+                f"{text(payload) if _ESCAPE in payload else payload}\t{before}\t{previous}{end}{seal or NULL}\n"
             )
-        table.last_seq, table.last_hash, table.last_at = seq, previous, event.at
+        self._head(seq, previous, event.at, now, seal)
+
+    def _head(self, seq: int, last_hash: str, at: dt.datetime, recorded_at: dt.datetime, seal: str | None) -> None:
+        table = self.table
+        table.last_seq, table.last_hash, table.last_at = seq, last_hash, at
+        table.last_recorded_at, table.last_seal = recorded_at, seal
 
 
 #: Where the time stands in a canonical line, after the name, and how long it is.
@@ -629,4 +641,5 @@ _COLUMNS: Final = (
     "hash",
     "recorded_at",
     "actor",
+    "seal",
 )

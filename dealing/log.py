@@ -41,6 +41,7 @@ from dealing.rules.judge import (
     check_amendment,
     effective,
 )
+from dealing.sealing import not_before, seal_of
 from dealing.signals import event_recorded
 
 #: What `LogError` says.
@@ -230,7 +231,10 @@ _BESIDE: Final = {
     "sqlite": _LIMITS_AND_LAST.replace("LAST_HAND", "json_extract(fold, '$.last_hand')"),
 }
 _WITH_VENUE: Final = "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
-_HEAD: Final = "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s WHERE id = %s"
+_HEAD: Final = (
+    "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s, last_recorded_at = %s, last_seal = %s "
+    "WHERE id = %s"
+)
 _HAND_EVENTS: Final = (
     "SELECT seq, payload FROM dealing_tableevent "
     "WHERE table_id = %s AND shoe_number = %s AND hand_number = %s ORDER BY seq"
@@ -493,7 +497,7 @@ class Writer:
             self._gone.add((number, gone))
 
     def _append_row(self, seq: int, event: Event) -> TableEvent:
-        table, payload, now = self.table, format_event(event), timezone.now()
+        table, payload, now = self.table, format_event(event), not_before(self.table)
         row = TableEvent(
             table=table,
             seq=seq,
@@ -528,8 +532,10 @@ class Writer:
             trail.append(Trailed(seq, event, self.actor))
         elif last is None or event.hand > last:
             self._trail = (shoe, [Trailed(seq, event, self.actor)])
+            seal=seal_of(table, seq, payload, self.actor, now),
 
     # -- saving
+        table.last_recorded_at, table.last_seal = now, row.seal
 
     def save(self) -> None:
         """Write what was appended, and tell the receivers of `event_recorded`."""
@@ -565,8 +571,9 @@ class Writer:
         new: list[tuple[Model, Collection[str] | None]] = [(row, None) for row in self._rows]
         self._rows = []
         table = self.table
-        last_at = connection.ops.adapt_datetimefield_value(table.last_at)
-        return new, [(_HEAD, [table.last_seq, table.last_hash, last_at, table.pk])]
+        adapt = connection.ops.adapt_datetimefield_value
+        times = [adapt(table.last_at), adapt(table.last_recorded_at)]
+        return new, [(_HEAD, [table.last_seq, table.last_hash, *times, table.last_seal, table.pk])]
 
     def _changed_projections(self) -> Changes:
         changed: list[tuple[Model, Collection[str] | None]] = []

@@ -121,6 +121,9 @@ class Table(models.Model):
     last_seq = models.PositiveBigIntegerField(_("events"), default=0, editable=False)
     last_hash = models.CharField(_("hash of the last event"), max_length=64, blank=True, editable=False)
     last_at = models.DateTimeField(_("time of the last event"), null=True, blank=True, editable=False)
+    # NULL where the last event is older than these columns: they were added without a rewrite of the table.
+    last_recorded_at = models.DateTimeField(_("last recorded at"), null=True, blank=True, editable=False)
+    last_seal = models.TextField(_("seal of the last event"), null=True, blank=True, editable=False)  # noqa: DJ001
 
     #: What `dealing.log.find_table` has seen beside the row: whether the table may have limits, and whether the last
     #: hand of its newest shoe may be known. Where nobody looked, both may be.
@@ -172,6 +175,31 @@ class ChainWalk(models.Model):
 
     def __str__(self) -> str:
         return f"{self.table} {self.last_seq}"
+
+
+class SealStart(models.Model):
+    """Where the seals of a table's log begin: rows up to `seq`, whose hash is there, may have none. Append-only.
+
+    Its own seal shows that a person with the application's key began it (`dealing.sealing`), and no one else.
+    """
+
+    table = models.ForeignKey(
+        Table, verbose_name=_("table"), on_delete=models.PROTECT, related_name="seal_starts", db_index=False
+    )
+    seq = models.PositiveBigIntegerField(_("position"))
+    hash = models.CharField(_("hash"), max_length=64)
+    recorded_at = models.DateTimeField(_("recorded at"))
+    actor = models.TextField(_("recorded by"))
+    seal = models.TextField(_("seal"))
+
+    class Meta:
+        verbose_name = _("beginning of the seals")
+        verbose_name_plural = _("beginnings of the seals")
+        ordering = ("table_id", "seq")
+        constraints = (models.UniqueConstraint(fields=("table", "seq"), name="seal_start_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.seq}"
 
 
 class BetLimit(models.Model):
@@ -384,7 +412,7 @@ class TableEvent(models.Model):
 
     `payload` is the line exactly as it is exported. The other columns repeat parts of it so that they can be indexed;
     `hash` covers payload, position, actor and time of recording, and through `prev_hash` every row before; see
-    `dealing.chain`.
+    `dealing.chain`. `seal` shows that the application wrote the row; see `dealing.seals`.
     """
 
     table = models.ForeignKey(
@@ -402,6 +430,7 @@ class TableEvent(models.Model):
     hash = models.CharField(_("hash"), max_length=64)
     recorded_at = models.DateTimeField(_("recorded at"))
     actor = models.TextField(_("recorded by"))
+    seal = models.TextField(_("seal"), null=True, blank=True)  # noqa: DJ001  # NULL: recorded without one
 
     class Meta:
         verbose_name = _("log event")
