@@ -28,8 +28,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from dealing.models import Venue
-from dealing.people import AUDITOR, MANAGER, roles
-from dealing.pit.access import member_of
+from dealing.permissions import May, house_of, may
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +44,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if _has_token(request):
         house = None
     elif _oversees(request):
-        member = member_of(request.user)
-        house = None if member is None else member.venue_id
+        house = house_of(request.user)
     else:
         raise Http404
     registry = CollectorRegistry(auto_describe=False)
@@ -63,7 +61,7 @@ def _has_token(request: HttpRequest) -> bool:
 def _oversees(request: HttpRequest) -> bool:
     """Whether a manager or an auditor is logged in."""
     try:
-        return bool(roles(request.user) & {MANAGER, AUDITOR})
+        return may(request.user, May.MEASURE)
     except DatabaseError:
         return False
 

@@ -95,7 +95,7 @@ if not SECRET_KEY:
 # What runs.
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "baccarat_audit.admin_apps.HouseAdmin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

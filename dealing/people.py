@@ -41,26 +41,6 @@ def main_role(user: User) -> str:
     return next((name for name in (MANAGER, SUPERVISOR, RECORDER, AUDITOR) if name in held), "")
 
 
-def can_record(user: User) -> bool:
-    """Record what happens at a table, card by card."""
-    return may(user, May.RECORD)
-
-
-def can_supervise(user: User) -> bool:
-    """Open and close shoes, amend what was typed wrongly."""
-    return may(user, May.SUPERVISE)
-
-
-def can_decide(user: User) -> bool:
-    """Decide incidents (but never one of a hand that the same person recorded)."""
-    return may(user, May.DECIDE)
-
-
-def can_read(user: User) -> bool:
-    """See tables, hands and incidents."""
-    return may(user, May.READ)
-
-
 def required(what: May) -> Callable[[View[Params]], View[Params]]:
     """A decorator that lets in who may do it; others go to the log-in page or get the 403 page with the reason."""
 
@@ -78,9 +58,9 @@ def required(what: May) -> Callable[[View[Params]], View[Params]]:
     return decorate
 
 
-def recorder_required(view: View[Params]) -> View[Params]:
-    """Let in who may record; others go to the log-in page or get the 403 page."""
-    return required(May.RECORD)(view)
+def reader_required(view: View[Params]) -> View[Params]:
+    """Let in everybody who has a role."""
+    return required(May.READ)(view)
 
 
 def supervisor_required(view: View[Params]) -> View[Params]:
@@ -88,14 +68,9 @@ def supervisor_required(view: View[Params]) -> View[Params]:
     return required(May.SUPERVISE)(view)
 
 
-def manager_required(view: View[Params]) -> View[Params]:
-    """Let in who may decide incidents."""
-    return required(May.DECIDE)(view)
-
-
-def reader_required(view: View[Params]) -> View[Params]:
-    """Let in everybody who has a role."""
-    return required(May.READ)(view)
+def overseer_required(view: View[Params]) -> View[Params]:
+    """Let in who may look at how dealers and tables do."""
+    return required(May.OVERSEE)(view)
 
 
 def staff_language(user: Any) -> str:

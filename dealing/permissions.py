@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from dealing.rules.events import Amended, Event
@@ -32,6 +32,10 @@ DEVICE: Final = "device"
 #: A device that is trusted with what a supervisor records.
 SUPERVISING_DEVICE: Final = "supervising device"
 ROLES: Final = (*GROUPS, ADMINISTRATOR, DEVICE, SUPERVISING_DEVICE)
+#: Who has to give a second factor at the log-in, where settings.SECOND_FACTOR asks for one.
+SECOND_FACTOR: Final = frozenset((MANAGER, ADMINISTRATOR))
+#: Whose sessions end when they are left alone. Those of the floor do not: a table is recorded all night.
+IDLES_OUT: Final = frozenset((MANAGER, AUDITOR, ADMINISTRATOR))
 
 
 class May(StrEnum):
@@ -51,6 +55,7 @@ class May(StrEnum):
     MAKE_TABLES = "make tables"
     KEEP_DEVICES = "keep devices"
     KEEP_WEBHOOKS = "keep webhooks"
+    UNLOCK = "unlock"
     ADMINISTER = "administer"
 
 
@@ -85,12 +90,14 @@ WHO: Final[Mapping[May, frozenset[str]]] = {
         May.MAKE_TABLES: (MANAGER,),
         May.KEEP_DEVICES: (MANAGER, ADMINISTRATOR),
         May.KEEP_WEBHOOKS: (MANAGER, ADMINISTRATOR),
-        # Houses, tables, limits, dealers and staff under /admin/.
+        # See which accounts of the house are locked, and unlock them.
+        May.UNLOCK: (MANAGER, ADMINISTRATOR),
+        # Houses, tables, limits, dealers and staff under /admin/; take a lost second factor away.
         May.ADMINISTER: (ADMINISTRATOR,),
     }.items()
 }
 
-#: What an event needs, by its name; every other one needs RECORD. Of an `amended` more is asked: see `dealing.amending`.
+#: What an event needs, by its name; every other one needs RECORD. An `amended` is asked more: see `dealing.amending`.
 EVENT_NEEDS: Final[Mapping[str, May]] = {
     "shoe_opened": May.SUPERVISE,
     "shoe_closed": May.SUPERVISE,
@@ -105,8 +112,7 @@ def need_of(event: str) -> May:
 
 def check_kind(user: Any, event: str) -> None:
     """Raise PermissionDenied, with the reason for them to read, where the user records no event of this name."""
-    if not may(user, need_of(event)):
-        raise PermissionDenied(refusal(need_of(event)))
+    check(user, need_of(event))
 
 
 def check_event(user: Any, table: Table, event: Event) -> None:
@@ -170,6 +176,21 @@ def may(user: Any, what: May) -> bool:
     return not WHO[what].isdisjoint(roles(user))
 
 
+def check(user: Any, what: May) -> None:
+    """Raise PermissionDenied, with the reason for them to read, where the user may not do it."""
+    if not may(user, what):
+        raise PermissionDenied(refusal(what))
+
+
+def holding(who: Iterable[str], user: str = "user") -> Q:
+    """The rows whose `user` has one of these roles; give `WHO[...]` for those who may do something.
+
+    A person in several groups comes several times.
+    """
+    held = Q(**{f"{user}__groups__name__in": [name for name in GROUPS if name in who]})
+    return held | Q(**{f"{user}__is_superuser": True}) if {MANAGER, ADMINISTRATOR}.intersection(who) else held
+
+
 def member_of(user: Any) -> StaffMember | None:
     """The staff member that the user is; None for somebody who belongs to no house, and for a device."""
     return getattr(user, "staff_member", None)  # a missing one-to-one reads as a missing attribute
@@ -201,3 +222,13 @@ def reaches(user: Any, table: Table) -> bool:
     if device is not None:
         return table.venue_id == device.venue_id and table.pk in device.table_ids
     return house_of(user) in (None, table.venue_id)
+
+
+def needs_second_factor(user: Any) -> bool:
+    """Whether the person is one of `SECOND_FACTOR`."""
+    return not SECOND_FACTOR.isdisjoint(roles(user))
+
+
+def idles_out(user: Any) -> bool:
+    """Whether the person's sessions end when left alone."""
+    return not IDLES_OUT.isdisjoint(roles(user))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dealing.console import words
-from dealing.models import Hand, StaffMember, Table
+from dealing.models import Hand, Table
 from dealing.people import reader_required
+from dealing.pit.access import table_of
 from dealing.roads import load_board
 from dealing.rules import events as log
 
@@ -25,26 +25,18 @@ WITHIN_A_HAND: Final = frozenset(
 )
 
 
-def _table(request: HttpRequest, code: str) -> Table:
-    """The table with its head; of the person's house, or any for somebody who belongs to none. One query."""
-    mine = StaffMember.objects.filter(user=request.user.pk)
-    of_my_house = Exists(mine.filter(venue=OuterRef("venue")))
-    tables = Table.objects.filter(of_my_house | ~Exists(mine)).only("code", "name", "last_seq")
-    return get_object_or_404(tables, code=code)
-
-
 @require_safe
 @reader_required
 def display(request: HttpRequest, code: str) -> HttpResponse:
     """The page: the last result, the counts and the roads of the table's newest shoe."""
-    return _shown(request, _table(request, code), "roads/display.html")
+    return _shown(request, table_of(request, code), "roads/display.html")
 
 
 @require_safe
 @reader_required
 def live(request: HttpRequest, code: str) -> HttpResponse:
     """The part that changes: 204 while it is as shown. `seq`: the head of the log then; `hand`: the hand in play."""
-    table = _table(request, code)
+    table = table_of(request, code)
     if _as_shown(table, request.GET.get("seq", ""), request.GET.get("hand", "")):
         return HttpResponse(status=204, headers={"Cache-Control": "no-store"})
     return _shown(request, table, "roads/board.html")

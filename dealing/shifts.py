@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from dealing import dates
 from dealing.models import Dealer, DealerShift, Table
-from dealing.people import can_record, can_supervise
+from dealing.permissions import May, check
 
 
 def shift_now(table: Table) -> DealerShift | None:
@@ -41,7 +41,7 @@ def do_change_dealer(table: Table, dealer: Dealer, user: User, *, seen: int | No
     Raises PermissionDenied for somebody who may not record, and ValidationError where this cannot be: with code
     `stale` where somebody else changed the dealer first. Nothing is changed then.
     """
-    _may_record(user)
+    check(user, May.RECORD)
     with transaction.atomic():
         dealer = Dealer.objects.select_for_update().get(pk=dealer.pk)
         elsewhere = list(DealerShift.objects.filter(dealer=dealer, ended_at=None).exclude(table=table))
@@ -65,7 +65,7 @@ def do_change_dealer(table: Table, dealer: Dealer, user: User, *, seen: int | No
 
 def do_end_shift(table: Table, user: User, *, seen: int | None = None) -> DealerShift:
     """Nobody deals at the table from now on. Raises as `do_change_dealer`; with code `nobody` where nobody does."""
-    _may_record(user)
+    check(user, May.RECORD)
     with transaction.atomic():
         _lock([table.pk])
         current = shift_now(table)
@@ -90,8 +90,7 @@ def do_correct_shift(
     What it said before stays to be read in the history of the master data. Raises PermissionDenied for somebody below
     a supervisor, and ValidationError by field (`dealer`, `started_at`, `ended_at`); nothing is changed then.
     """
-    if not can_supervise(user):
-        raise PermissionDenied(_("Only a supervisor or a manager may do this."))
+    check(user, May.SUPERVISE)
     with transaction.atomic():
         dealer = Dealer.objects.select_for_update().get(pk=dealer.pk)
         _lock([table.pk])
@@ -141,11 +140,6 @@ def _check(shift: DealerShift) -> None:
         errors[field] = ValidationError(message, code="overlap")
     if errors:
         raise ValidationError(errors)
-
-
-def _may_record(user: User) -> None:
-    if not can_record(user):
-        raise PermissionDenied(_("Only people who record hands may do this."))
 
 
 def _lock(tables: Iterable[int]) -> None:

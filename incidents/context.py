@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from dealing.people import User, can_decide, can_read
+from dealing.people import User
+from dealing.permissions import May, may
 from dealing.rules.findings import DISCRETION
 
 from . import rulings
@@ -53,13 +54,13 @@ def open_incidents(request: HttpRequest) -> dict[str, Any]:
 
     def count() -> int | None:
         user = getattr(request, "user", None)
-        if user is None or not can_decide(user):
+        if user is None or not may(user, May.DECIDE):
             return None
         return _waiting(user).count()
 
     def by_table() -> dict[int, Waiting]:
         user = getattr(request, "user", None)
-        return {} if user is None or not can_read(user) else waiting_by_table(user)
+        return {} if user is None or not may(user, May.READ) else waiting_by_table(user)
 
     return {"open_incidents": count, "open_incidents_by_table": SimpleLazyObject(by_table)}
 

@@ -6,15 +6,16 @@ from pathlib import PurePath
 from typing import Final
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dealing import permissions
 from dealing.models import Table
-from dealing.people import can_supervise
+from dealing.permissions import May
 
 from . import attachments
 from .models import Incident, IncidentAttachment
@@ -29,8 +30,7 @@ def do_attach_file(incident: Incident, user: User, upload: UploadedFile, caption
     Raises PermissionDenied for somebody below a supervisor, and ValidationError by field (`file`, `caption`) for what
     is no picture or clip, too large, or one too many; nothing is kept then.
     """
-    if not can_supervise(user):
-        raise PermissionDenied(_("Only a supervisor or a manager may do this."))
+    permissions.check(user, May.REVIEW)
     kind = check_file(upload)
     if "\x00" in caption:  # PostgreSQL keeps no such character
         raise ValidationError({"caption": _("This holds a character that cannot be stored.")})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -15,9 +15,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dealing.log import record_many
+from dealing import permissions
 from dealing.messages import explain
 from dealing.models import Dealer, Hand, Shoe, StaffMember, Table, TableEvent
-from dealing.people import can_decide, can_supervise
+from dealing.permissions import May
 from dealing.rules.events import Amended, EventError
 from dealing.wording import action_name
 
@@ -143,8 +144,7 @@ def do_decide_incident(
     none) where the decision cannot be made: nothing is changed then. A decision made before is superseded, never
     changed.
     """
-    if not can_decide(user):
-        raise PermissionDenied(_("Only a manager may do this."))
+    permissions.check(user, May.DECIDE)
     with transaction.atomic():
         # The table first, as whoever records does: the two can never wait for each other.
         Table.objects.select_for_update().get(pk=incident.table_id)
@@ -310,8 +310,7 @@ def do_review_incident(
 
     Raises PermissionDenied for somebody below a supervisor, and ValidationError by field; nothing is kept then.
     """
-    if not can_supervise(user):
-        raise PermissionDenied(_("Only a supervisor or a manager may do this."))
+    permissions.check(user, May.REVIEW)
     if unknown := set(said) - set(REVIEW_FIELDS):
         raise TypeError(f"a review note has no {', '.join(sorted(unknown))}")
     with transaction.atomic():

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dealing.models import BetLimit, DealerShift, Hand, Shoe, Table, TableEvent, Venue
-from dealing.people import can_decide, can_record, can_supervise
+from dealing.permissions import May, may
 from dealing.rules.findings import CATALOGUE
 from dealing.shifts import overlapping, shift_at
 from incidents.management.commands import demo
@@ -89,11 +89,12 @@ def test_the_whole_demo(db: None, monkeypatch: pytest.MonkeyPatch, hour: int) ->
     call_command("verify_log", "--projections", stdout=io.StringIO())
 
     # The people, their roles and what is printed of them.
-    may = {user.username: (can_record(user), can_supervise(user), can_decide(user)) for user in User.objects.all()}
-    assert may["nok"] == (True, False, False)
-    assert may["anan"] == (True, True, False)
-    assert may["malee"] == may["wichai"] == (True, True, True)
-    assert may["prasert"] == (False, False, False)
+    asked = (May.RECORD, May.SUPERVISE, May.DECIDE)
+    they = {user.username: tuple(may(user, what) for what in asked) for user in User.objects.all()}
+    assert they["nok"] == (True, False, False)
+    assert they["anan"] == (True, True, False)
+    assert they["malee"] == they["wichai"] == (True, True, True)
+    assert they["prasert"] == (False, False, False)
     for person in demo.PEOPLE:
         assert person.name in first
         assert person.password in first

@@ -61,6 +61,10 @@ def test_the_bar_shows_what_the_person_may_enter(client: Client, people: People)
     manager.is_staff = True
     manager.save()
     client.force_login(manager)
+    assert 'href="/admin/"' not in text(client.get("/look/")), "only administrators may enter it"
+    manager.is_superuser = True
+    manager.save()
+    client.force_login(manager)
     assert 'href="/admin/"' in text(client.get("/look/"))
 
 

@@ -19,6 +19,7 @@ from dealing import people as roles
 from dealing.models import StaffMember
 from dealing.people_backend import PeopleBackend
 from dealing.people_middleware import LoginRedirectMiddleware
+from dealing.permissions import May, may
 from tests.conftest import PASSWORD, People
 
 MAY = {
@@ -28,27 +29,27 @@ MAY = {
     "auditor": (False, False, False, True),
     None: (False, False, False, False),
 }
-HELPERS = (roles.can_record, roles.can_supervise, roles.can_decide, roles.can_read)
-DECORATORS = (roles.recorder_required, roles.supervisor_required, roles.manager_required, roles.reader_required)
+ASKED = (May.RECORD, May.SUPERVISE, May.DECIDE, May.READ)
+DECORATORS = tuple(map(roles.required, ASKED))
 
 
 @pytest.mark.parametrize("group", MAY)
 def test_what_a_group_may(people: People, group: str | None) -> None:
     user = people(group)
-    assert tuple(helper(user) for helper in HELPERS) == MAY[group]
+    assert tuple(may(user, what) for what in ASKED) == MAY[group]
 
 
 def test_a_superuser_counts_as_a_manager(db: None) -> None:
     user = User.objects.create_superuser("root")
-    assert all(helper(user) for helper in HELPERS)
+    assert all(may(user, what) for what in ASKED)
     assert roles.main_role(user) == "manager"
 
 
 def test_nobody_and_the_inactive_may_nothing(people: People) -> None:
     user = people("manager")
     user.is_active = False
-    assert not any(helper(user) for helper in HELPERS)
-    assert not any(helper(AnonymousUser()) for helper in HELPERS)
+    assert not any(may(user, what) for what in ASKED)
+    assert not any(may(AnonymousUser(), what) for what in ASKED)
 
 
 def test_the_strongest_role_is_named(people: People) -> None:
@@ -207,7 +208,7 @@ def test_a_request_knows_the_person_the_role_and_the_staff_member_by_two_stateme
         assert request.user == user
         assert request.user.staff_member == user.staff_member
         assert request.user.staff_member.user is not None
-        assert roles.can_record(request.user)
+        assert may(request.user, May.RECORD)
         return HttpResponse("in")
 
     with django_assert_num_queries(2):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec
-
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest
 
 from dealing import log, permissions
 from dealing.models import Table, Venue
-from dealing.people import User, required
-from dealing.permissions import May, may, member_of, reaches
-
-Params = ParamSpec("Params")
-View = Callable[Concatenate[HttpRequest, Params], HttpResponseBase]
+from dealing.people import User
+from dealing.permissions import member_of, reaches
 
 
 def tables_of(user: User) -> QuerySet[Table]:
@@ -39,13 +33,3 @@ def venue_of(request: HttpRequest) -> Venue:
     if found is None:
         raise Http404
     return found
-
-
-def oversees(user: User) -> bool:
-    """Whether the person may look at how dealers do: supervisors and above, and auditors."""
-    return may(user, May.OVERSEE)
-
-
-def overseer_required(view: View[Params]) -> View[Params]:
-    """Let in who `oversees`; others go to the log-in page or get the 403 page."""
-    return required(May.OVERSEE)(view)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.paginator import Paginator
 from django.db import IntegrityError
 from django.db.models import F, OuterRef, QuerySet, Subquery
@@ -23,7 +23,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dealing.dates import MomentField
 from dealing.models import Dealer, DealerShift, Table
-from dealing.people import can_record, can_supervise, reader_required, supervisor_required
+from dealing.people import reader_required, supervisor_required
+from dealing.permissions import May, check, may
 from dealing.pit.access import table_of
 from dealing.shifts import do_change_dealer, do_correct_shift, do_end_shift, shift_now
 
@@ -69,8 +70,7 @@ def dealer(request: HttpRequest, code: str) -> HttpResponse:
     if not getattr(request, "htmx", False):
         return _shown(request, table, Picker(list(choices(table, search)), search))
     if "pick" in request.GET:
-        if not can_record(request.user):
-            raise PermissionDenied(_("Only people who record hands may do this."))
+        check(request.user, May.RECORD)
         return _shown(request, table, Picker(list(choices(table))))
     now = shift_now(table)
     if request.GET.get("seen") == str(now.pk if now else 0):
@@ -79,8 +79,7 @@ def dealer(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _change(request: HttpRequest, table: Table) -> HttpResponse:
-    if not can_record(request.user):
-        raise PermissionDenied(_("Only people who record hands may do this."))
+    check(request.user, May.RECORD)
     told, seen = request.POST, _number(request.POST.get("seen", ""))
     user: Any = request.user  # who may record is no anonymous user
     try:
@@ -165,7 +164,7 @@ def shifts(request: HttpRequest, code: str) -> HttpResponse:
     table = table_of(request, code)
     found = DealerShift.objects.filter(table=table).select_related("dealer").order_by("-started_at", "-pk")
     page = Paginator(found, PAGE).get_page(request.GET.get("page"))
-    context = {"table": table, "page": page, "may_correct": can_supervise(request.user)}
+    context = {"table": table, "page": page, "may_correct": may(request.user, May.SUPERVISE)}
     return render(request, "pit/shifts.html", context)
 
 

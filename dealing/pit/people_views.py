@@ -20,8 +20,9 @@ from django.views.decorators.http import require_safe
 from dealing.dates import DayField
 from dealing.gaming_days import bounds, gaming_day
 from dealing.models import Dealer, DealerShift, Venue
-from dealing.people import can_supervise
-from dealing.pit.access import member_of, overseer_required, venue_of
+from dealing.people import overseer_required
+from dealing.permissions import May, may, member_of
+from dealing.pit.access import venue_of
 from dealing.pit.findings import load_report
 
 #: The longest period, in gaming days.
@@ -129,7 +130,7 @@ def nobody(request: HttpRequest) -> HttpResponse:
 
 
 def _one(request: HttpRequest, venue: Venue, dealer: Dealer | None) -> HttpResponse:
-    context = _context(request, venue) | {"dealer": dealer, "may_correct": can_supervise(request.user)}
+    context = _context(request, venue) | {"dealer": dealer, "may_correct": may(request.user, May.SUPERVISE)}
     if "start" in context:
         report = load_report(venue, context["start"], context["end"])
         record = next((one for one in report.records if dealer and one.dealer == dealer), None)

@@ -19,8 +19,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dealing import messages as log_messages
 from dealing.dates import moment
 from dealing.models import Table, Venue
-from dealing.people import can_decide, supervisor_required
-from dealing.pit.access import member_of, tables_of
+from dealing.people import required
+from dealing.permissions import May, may, member_of
+from dealing.pit.access import tables_of
 from dealing.sheets import auditing, kept, words
 from dealing.sheets import storing as storing_sheets
 from dealing.sheets.errors import SheetError
@@ -45,7 +46,7 @@ LISTED: Final = 200
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@supervisor_required
+@required(May.IMPORT)
 def start(request: HttpRequest) -> HttpResponse:
     """Choose a file. POST `file`: it is kept, and the next page asks about its columns."""
     member = member_of(request.user)
@@ -90,7 +91,7 @@ def _of_the_person(view: Any) -> Any:
             raise Http404
         return view(request, one)
 
-    return never_cache(supervisor_required(found))
+    return never_cache(required(May.IMPORT)(found))
 
 
 # What the columns hold.
@@ -146,7 +147,7 @@ def columns(request: HttpRequest, one: Kept) -> HttpResponse:
         "reading": reading,
         "form": form,
         "tables": tables_of(request.user).filter(venue=one.venue).order_by("code"),
-        "may_make": can_decide(request.user),
+        "may_make": may(request.user, May.MAKE_TABLES),
         "data_rows": len(mapping.body(book)),
     }
     return render(request, "sheets/columns.html", context, status=status)
@@ -296,10 +297,10 @@ def preview(request: HttpRequest, one: Kept) -> HttpResponse:
         "venue": Venue.objects.get(pk=one.venue),
         "mapping": Mapping(**one.mapping),
         "filling": one.filling,
-        "may_make": can_decide(request.user),
+        "may_make": may(request.user, May.MAKE_TABLES),
         "may_store": found["hands"] > found["refused"]
         and not found["elsewhere"]
-        and (not found["unknown"] or can_decide(request.user)),
+        and (not found["unknown"] or may(request.user, May.MAKE_TABLES)),
         "ruleset": one.filling["ruleset"] or _ruleset_of(found["tables"]),
     }
     return render(request, "sheets/preview.html", context)
@@ -341,7 +342,7 @@ def store(request: HttpRequest, one: Kept) -> HttpResponse:
     except (SheetError, OSError):
         raise Http404 from None
     unknown, elsewhere = house.unknown(made.tables), house.elsewhere(made.tables)
-    make = bool(unknown) and can_decide(request.user) and "make" in request.POST
+    make = bool(unknown) and may(request.user, May.MAKE_TABLES) and "make" in request.POST
     if elsewhere or (unknown and not make):
         missing = ", ".join(elsewhere + unknown)
         messages.error(request, _("Nothing was stored: these tables are not there: %(tables)s") % {"tables": missing})

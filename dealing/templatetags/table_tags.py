@@ -23,6 +23,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import people, wording
+from dealing.permissions import May, may
 from dealing.templatetags.shapes import ICONS, SUITS
 
 register = template.Library()
@@ -510,10 +511,11 @@ register.filter("card_name", card_name)
 
 # People.
 
-register.filter("can_record", lambda user: people.can_record(user) if user else False)
-register.filter("can_supervise", lambda user: people.can_supervise(user) if user else False)
-register.filter("can_decide", lambda user: people.can_decide(user) if user else False)
-register.filter("can_read", lambda user: people.can_read(user) if user else False)
+register.filter("may", lambda user, what: may(user, May(what)) if user else False)
+register.filter("can_record", lambda user: may(user, May.RECORD) if user else False)
+register.filter("can_supervise", lambda user: may(user, May.SUPERVISE) if user else False)
+register.filter("can_decide", lambda user: may(user, May.DECIDE) if user else False)
+register.filter("can_read", lambda user: may(user, May.READ) if user else False)
 
 
 @register.filter
@@ -538,13 +540,13 @@ class Section:
 def navigation(context: Context) -> list[Section]:
     """The sections that the person may enter, as far as they are installed."""
     user, request = context.get("user"), context.get("request")
-    if not user or not people.can_read(user):
+    if not user or not may(user, May.READ):
         return []
     offered = [("console:tables", _("Tables"), "table"), ("incidents:queue", _("Incidents"), "incident")]
-    if people.can_supervise(user) or people.AUDITOR in people.roles(user):
+    if may(user, May.OVERSEE):
         offered.append(("dealers:list", _("Dealers"), "person"))
         offered.append(("reports:list", _("Reports"), "report"))
-    if getattr(user, "is_staff", False):
+    if may(user, May.ADMINISTER):
         offered.append(("admin:index", _("Master data"), "settings"))
     path = request.path if request else ""
     sections = []

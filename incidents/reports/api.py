@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dealing.pit.access import oversees
+from dealing.permissions import May, may
 
 from . import telling
 from .models import AuditReport
@@ -29,7 +29,7 @@ class Overseer(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether the person oversees dealers."""
-        return oversees(request.user)
+        return may(request.user, May.OVERSEE)
 
 
 def address_of(report: AuditReport) -> str:

@@ -32,7 +32,7 @@ from dealing import dates
 from dealing.dates import years_of
 from dealing.gaming_days import gaming_day
 from dealing.models import StaffMember
-from dealing.pit.access import oversees
+from dealing.permissions import May, may
 
 from . import files, telling
 from .models import AuditReport, ReportDelivery, ReportFile, ReportSubscription
@@ -99,7 +99,7 @@ def enqueue(report: AuditReport) -> int:
 
 def entitled(member: StaffMember, report: AuditReport) -> bool:
     """Whether the person may read the report: an overseer of that house."""
-    return member.venue_id == report.venue_id and oversees(member.user)
+    return member.venue_id == report.venue_id and may(member.user, May.OVERSEE)
 
 
 def _language(member: StaffMember) -> str:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from dealing.people import manager_required
-from dealing.pit.access import overseer_required
+from dealing.people import overseer_required, required
+from dealing.permissions import May
 
 from . import deliver, files
 from .api import as_json
@@ -59,7 +59,7 @@ def _download(report: AuditReport, ending: str, content: bytes, media_type: str)
 
 
 @require_POST
-@manager_required
+@required(May.RUN_AUDIT)
 def send_again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Have a mail go out that was given up or still waits."""
     report = get_object_or_404(reports_of(request.user), pk=pk)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealing.models import StaffMember
-from dealing.pit.access import oversees
+from dealing.permissions import May, may
 
 from .models import ReportSubscription
 
@@ -64,4 +64,4 @@ class SubscriptionForm(forms.Form):
 
 def subscription_part(data: Any, request: HttpRequest, member: StaffMember | None) -> SubscriptionForm | None:
     """The part of the preferences page; None for who may not read reports, or is of no house."""
-    return SubscriptionForm(data, member) if member is not None and oversees(request.user) else None
+    return SubscriptionForm(data, member) if member is not None and may(request.user, May.OVERSEE) else None

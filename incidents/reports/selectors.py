@@ -14,7 +14,7 @@ from django.utils import timezone
 from dealing.gaming_days import bounds, last_closed
 from dealing.models import ChainWalk, TableEvent, Venue
 from dealing.people import User
-from dealing.pit.access import member_of
+from dealing.permissions import member_of
 
 from .models import AuditDay, AuditReport, AuditRun, TableAudit
 

@@ -31,8 +31,9 @@ from dealing import dates
 from dealing.dates import DayField
 from dealing.gaming_days import gaming_day
 from dealing.models import TableEvent, Venue
-from dealing.people import can_decide, manager_required
-from dealing.pit.access import member_of, overseer_required, venue_of
+from dealing.people import overseer_required, required
+from dealing.permissions import May, may, member_of
+from dealing.pit.access import venue_of
 from incidents.models import Incident
 
 from . import shown, telling
@@ -122,7 +123,7 @@ def reports(request: HttpRequest) -> HttpResponse:
                 .exclude(status=AuditRun.Status.DONE)
                 .order_by("-of_day__day")[:10]
             ],
-            "may_start": can_decide(request.user),
+            "may_start": may(request.user, May.RUN_AUDIT),
             "form": StartForm(None, venue, newest, first_day),
             "kept": _kept(request, venue),
             **_houses(request),
@@ -192,7 +193,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "deliveries": list(
             ReportDelivery.objects.filter(report=found).select_related("member__user").order_by("member__code")
         ),
-        "may_start": can_decide(request.user),
+        "may_start": may(request.user, May.RUN_AUDIT),
         "summary": telling.summary(found),
         "kept": _kept(request, found.venue),
         "month_query": f"{found.day:%Y-%m}",
@@ -433,7 +434,7 @@ def _run_context(request: HttpRequest, pk: int) -> dict[str, Any]:
         "own_report": made is not None and made.run_id == run.pk,
         "stuck": bool(stuck_runs([run], timezone.now())),
         "workers": not settings.CELERY_TASK_ALWAYS_EAGER,
-        "may_start": can_decide(request.user),
+        "may_start": may(request.user, May.RUN_AUDIT),
         "kept": _kept(request, run.of_day.venue),
     }
 
@@ -456,7 +457,7 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @never_cache
-@manager_required
+@required(May.RUN_AUDIT)
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Take a failed run up again now, without waiting for its next turn: the tables that are done stay so."""
     from . import runs
@@ -495,7 +496,7 @@ class StartForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@manager_required
+@required(May.RUN_AUDIT)
 def start(request: HttpRequest) -> HttpResponse:
     """Audit a day that is over, once more where it has been audited already. GET: the form alone."""
     from . import runs
@@ -574,7 +575,7 @@ def status(request: HttpRequest) -> HttpResponse:
             "ticked": ticked,
             "ticked_age": shown.age(int((now - ticked).total_seconds())) if ticked else "",
             "beat_late": ticked is not None and now - ticked > BEAT_LATE,
-            "may_start": can_decide(request.user),
+            "may_start": may(request.user, May.RUN_AUDIT),
         },
         status=503 if any(one.night.red for one in nights) else 200,
     )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from dealing import dates
 from dealing.models import Dealer, StaffMember, TableEvent
-from dealing.people import SUPERVISOR
+from dealing.permissions import SUPERVISOR, holding
 from dealing.shifts import shift_at
 from incidents.selectors import Case
 from incidents.services import staff_name
@@ -29,8 +29,9 @@ def on_duty(case: Case) -> OnDuty:
     incident = case.incident
     at = case.hand.started_at if case.hand is not None else incident.opened_at
     shift = shift_at(incident.table, at)
+    # By their job and not by what they may: a manager who was asked to the table was not on duty there.
     supervisors = StaffMember.objects.filter(
-        venue=incident.table.venue, user__is_active=True, user__groups__name=SUPERVISOR
+        holding([SUPERVISOR]), venue=incident.table.venue, user__is_active=True
     ).select_related("user")
     known = {member.code: member for member in supervisors}
     by = (

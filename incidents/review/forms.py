@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dealing.dates import MomentField
 from dealing.models import Dealer, StaffMember, Venue
-from dealing.people import AUDITOR, MANAGER, SUPERVISOR
+from dealing.permissions import WHO, May, holding
 from dealing.wording import ACTIONS as ACTION_WORDS
 from incidents import rulings
 from incidents.models import Incident, IncidentReview
@@ -160,8 +160,7 @@ class ReviewForm(forms.Form):
         people = [getattr(last, f"{role}_id") for role in ("dealer", "supervisor", "second_reviewer")] if last else []
         staff = StaffMember.objects.filter(venue=venue).select_related("user").order_by("code")
         here = staff.filter(Q(user__is_active=True) | Q(pk__in=[pk for pk in people if pk]))
-        supervising = Q(user__groups__name__in=(SUPERVISOR, MANAGER)) | Q(user__is_superuser=True)
-        reviewing = Q(user__groups__name__in=(SUPERVISOR, MANAGER, AUDITOR)) | Q(user__is_superuser=True)
+        supervising, reviewing = holding(WHO[May.SUPERVISE]), holding(WHO[May.OVERSEE])
         on_list = Q(is_active=True) | Q(pk__in=[one.pk for one in (known.get("dealer"),) if isinstance(one, Dealer)])
         dealer = self.fields["dealer"]
         assert isinstance(dealer, DealerField)  # noqa: S101  # for the type checker

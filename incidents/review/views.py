@@ -26,7 +26,8 @@ from django_htmx.http import replace_url
 
 from dealing import wording
 from dealing.models import Table
-from dealing.people import can_decide, can_supervise, reader_required, supervisor_required
+from dealing.people import reader_required, required
+from dealing.permissions import May, may
 from dealing.rules.rulesets import Citation
 from incidents import attachments, rulings
 from incidents.evidence import do_attach_file
@@ -186,7 +187,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     found = _get_incident(request, pk)
     form = None
     if request.method == "POST":
-        if not can_decide(request.user):
+        if not may(request.user, May.DECIDE):
             raise PermissionDenied(_("Only a manager may do this."))
         if "preview" in request.POST:  # without scripts: the page again, saying what the choice would do
             return render(request, "incidents/incident.html", _page(request, load_case(found), None))
@@ -234,10 +235,10 @@ def _page(
             chosen = ()  # a press on "Decide" must not pass over what the manager has to decide
     else:
         chosen = ()
-    recorder = can_decide(user) and recorded_by(case.incident, user)
+    recorder = may(user, May.DECIDE) and recorded_by(case.incident, user)
     second = case.review.second_reviewer if case.review is not None else None
     is_second = second is not None and second.user_id == user.pk
-    may_decide = can_decide(user) and not recorder and not is_second
+    may_decide = may(user, May.DECIDE) and not recorder and not is_second
     rows = list(log_of(case.incident))
     shown = replay(case, rows, request.GET.get("step"))
     lines = timeline(rows, case.findings, case.decisions)
@@ -251,13 +252,13 @@ def _page(
         "timeline": lines,
         "decisions": list(reversed(case.decisions)),
         "may_decide": may_decide and case.incident.status != Incident.Status.WITHDRAWN,
-        "is_manager": can_decide(user),
+        "is_manager": may(user, May.DECIDE),
         "is_recorder": recorder,
-        "is_second_reviewer": can_decide(user) and is_second,
+        "is_second_reviewer": may(user, May.DECIDE) and is_second,
         "form": form or DecisionForm(initial={"reason": request.POST.get("reason", "")}),
-        "may_review": can_supervise(user),
+        "may_review": may(user, May.REVIEW),
         "review_form": review_form or ReviewForm(None, case.incident.table.venue, case.review, on_duty(case))
-        if can_supervise(user)
+        if may(user, May.REVIEW)
         else None,
         "reviews": list(reversed(case.reviews)),
         "attachment_form": attachment_form or AttachmentForm(),
@@ -275,7 +276,7 @@ def _page(
 
 @require_POST
 @never_cache
-@supervisor_required
+@required(May.REVIEW)
 def review(request: HttpRequest, pk: int) -> HttpResponse:
     """Add a review note; where it cannot be kept, the page again with what was typed."""
     found = _get_incident(request, pk)
@@ -321,7 +322,7 @@ def _add_what_else_is_wrong(form: ReviewForm, found: Incident, last: IncidentRev
 
 @require_POST
 @never_cache
-@supervisor_required
+@required(May.REVIEW)
 def attach(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep a file with the incident; where it is not taken, the page again with the reason."""
     found = _get_incident(request, pk)
