@@ -1,23 +1,29 @@
-"""What all of the JSON API shares: who is asking, and how an error is said. The addresses are in `api_urls.py`.
+"""What all of the JSON API shares: who is asking, how a text is read, and how an error is said. The addresses are in
+`api_urls.py`, the views with what they are about; `dealing.api` has what these derive from.
 
-Each part of the product brings its own views. Errors are problem details (RFC 9457):
-`application/problem+json` with `title`, `status`, `detail`, and for a refused question `errors`, one list a field.
+Errors are problem details (RFC 9457): `application/problem+json` with `type`, `title`, `status`, `detail`, and for a
+refused question `errors`, one list a field. `dealing.api.problems` has every kind.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from http import HTTPStatus
+from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
-from rest_framework.authentication import SessionAuthentication
+from rest_framework.authentication import CSRFCheck, SessionAuthentication
+from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+
+from dealing.api.problems import KINDS, Kind, Problem, kind_of
 
 logger = logging.getLogger(__name__)
 
@@ -31,34 +37,89 @@ class PageSession(SessionAuthentication):
         """Names the way in."""
         return "Session"
 
+    def enforce_csrf(self, request: Request) -> None:
+        """Raise a problem of its own kind where the session's token is not sent with what is written."""
+        check = CSRFCheck(lambda _request: HttpResponse())
+        check.process_request(request)
+        if check.process_view(request, None, (), {}):
+            raise Problem("csrf")
+
+
+class BoundedJSON(JSONParser):
+    """JSON of no more than `DATA_UPLOAD_MAX_MEMORY_SIZE` bytes, whatever its sender says of its length."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        """What was sent, read. Raises `Problem` too-large, or DRF's ParseError."""
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        said = parser_context["request"].META.get("CONTENT_LENGTH") if parser_context else None
+        if said and said.isdecimal() and int(said) > limit:
+            raise _too_large(limit)
+        text = stream.read(limit + 1)
+        if len(text) > limit:
+            raise _too_large(limit)
+        return super().parse(BytesIO(text), media_type, parser_context)
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem("too-large", _("A body may have %(limit)d bytes at most.") % {"limit": limit})
+
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """The answer for an error: a problem in JSON, whatever went wrong; no stack trace leaves the house."""
     from rest_framework.views import set_rollback  # not above: that module is made with what this one brings
 
-    if isinstance(error, Http404):
-        error = exceptions.NotFound()
-    elif isinstance(error, PermissionDenied):
-        error = exceptions.PermissionDenied()
+    error = _known(error)
     if not isinstance(error, exceptions.APIException):
         if settings.DEBUG:
             return None
         logger.exception("the API failed")
-        error = exceptions.APIException(_("Something went wrong here; the server’s log says what."))
+        error = Problem("failed", _("Something went wrong here; the server’s log says what."))
     set_rollback()
-    body: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(error.status_code).phrase,
-        "status": error.status_code,
-    }
+    more: dict[str, Any] = {}
     if isinstance(error, exceptions.ValidationError):
-        body["detail"] = _("The question cannot be answered as it was put.")
-        body["errors"] = error.detail if isinstance(error.detail, dict) else {"": error.detail}
+        detail = _("The question cannot be answered as it was put.")
+        more["errors"] = error.detail if isinstance(error.detail, dict) else {"": error.detail}
     else:
-        body["detail"] = str(error.detail)
+        detail = str(error.detail)
+    if isinstance(error, Problem):
+        more = error.more
     headers: dict[str, str] = {}
     if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = getattr(error, "auth_header", "")
+    if isinstance(error, exceptions.MethodNotAllowed):
+        headers["Allow"] = ", ".join(context["view"].allowed_methods)
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
+    body = _body(_kind(error), detail, context["request"], more)
     return Response(body, status=error.status_code, headers=headers, content_type=PROBLEM)
+
+
+def problem_answer(request: HttpRequest, name: str, detail: str = "") -> HttpResponse:
+    """A problem of the named kind where no view of the API answers: Django itself has refused the request."""
+    kind = KINDS[name]
+    body = json.dumps(_body(kind, detail or str(kind.title), request, {}), ensure_ascii=False)
+    return HttpResponse(body, status=kind.status, content_type=PROBLEM, headers={"Cache-Control": "no-store"})
+
+
+def _known(error: Exception) -> Exception:
+    """What Django raises, as one of the API's own errors."""
+    if isinstance(error, Http404):
+        return exceptions.NotFound()
+    if isinstance(error, PermissionDenied):
+        return exceptions.PermissionDenied(str(error) or None)
+    if isinstance(error, RequestDataTooBig):
+        return Problem("too-large")
+    if isinstance(error, exceptions.ParseError):
+        return Problem("malformed", _("The body is not JSON: %(reason)s") % {"reason": error.detail})
+    return error
+
+
+def _kind(error: exceptions.APIException) -> Kind:
+    return error.kind if isinstance(error, Problem) else kind_of(error.status_code)
+
+
+def _body(kind: Kind, detail: str, request: Any, more: dict[str, Any]) -> dict[str, Any]:
+    body = {"type": kind.type, "title": str(kind.title), "status": kind.status, "detail": detail, **more}
+    if number := getattr(request, "request_id", None):
+        body["instance"] = f"urn:request:{number}"
+    return body

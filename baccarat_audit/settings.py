@@ -106,6 +106,8 @@ INSTALLED_APPS = [
     "django_celery_beat",
     "django_htmx",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "baccarat_audit.operations",
     "dealing",
     "dealing.devices",
@@ -284,10 +286,36 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["baccarat_audit.api.BoundedJSON"],
+    "DEFAULT_SCHEMA_CLASS": "dealing.api.schema.ApiSchema",
+    "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "baccarat_audit.api.problem",
     "DATETIME_FORMAT": "iso-8601",
     "COERCE_DECIMAL_TO_STRING": True,
+}
+
+# The description of the API; what the operations have in common says `dealing.api.schema`.
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Baccarat audit",
+    "VERSION": "1",
+    "DESCRIPTION": "Tables, shoes, hands and their log as it is recorded, what the judge finds in them, incidents and "
+    "what managers decided, and the reports of the night. Errors are problem details (RFC 9457); lists come in pages, "
+    "and `next` leads on. Times are ISO 8601 with their offset, money is text.",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "defaultModelsExpandDepth": 0},
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "TAGS": [
+        {"name": "Tables", "description": "What happens at the tables: also for devices, of their own tables."},
+        {"name": "Incidents", "description": "What went wrong, and what was decided."},
+        {"name": "Reports", "description": "The nights and months."},
+        {"name": "API", "description": "Where to begin."},
+    ],
 }
 
 # The wire.

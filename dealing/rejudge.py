@@ -104,10 +104,10 @@ def day_positions(table_id: int, begins: dt.datetime, ends: dt.datetime, last: i
 
     Times never decrease along the positions, so they are found by halving. `last`: the table's last position.
     """
-    return _first_from(table_id, begins, 1, last), _first_from(table_id, ends, 1, last)
+    return first_from(table_id, begins, 1, last), first_from(table_id, ends, 1, last)
 
 
-def _first_from(table_id: int, at: dt.datetime, low: int, last: int) -> int:
+def first_from(table_id: int, at: dt.datetime, low: int, last: int) -> int:
     rows = TableEvent.objects.filter(table_id=table_id, seq__lte=last).order_by("seq").values_list("seq", "at")
     high = last + 1
     while low < high:
