@@ -58,7 +58,8 @@ EVENT: Final = OpenApiExample(
     value={
         "table": "B07",
         "seq": 2031,
-        "line": '{"event":"card","at":"2026-07-11T21:14:51.480+07:00","table":"B07","shoe":3,"hand":12,"to":"B3","card":"6h"}',
+        "line": '{"event":"card","at":"2026-07-11T21:14:51.480+07:00","table":"B07","shoe":3,"hand":12,'
+        '"to":"B3","card":"6h"}',
         "event": {
             "event": "card",
             "at": "2026-07-11T21:14:51.480+07:00",

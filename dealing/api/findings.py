@@ -187,6 +187,7 @@ class FindingViewSet(Lists):
 
     needs = May.READ_TABLE
     tag = "Tables"
+    nouns = ("finding", "findings")
     serializer_class = FoundSerializer
     filters = FindingFilters
 

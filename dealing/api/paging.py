@@ -120,7 +120,7 @@ class CursorPages(BasePagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """A page of what `schema` describes."""
-        link = {"type": ["string", "null"], "format": "uri"}
+        link = {"type": ["string", "null"], "format": "uri", "example": None}
         return {
             "type": "object",
             "required": ["next", "previous", "results"],

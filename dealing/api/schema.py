@@ -16,7 +16,6 @@ from rest_framework import serializers
 
 from dealing.permissions import DEVICE, WHO, May
 
-from .paging import CursorPages
 from .problems import kind_of
 from .shared import CODE_PATTERN
 
@@ -62,6 +61,16 @@ class ApiSchema(AutoSchema):
         tag = getattr(self.view, "tag", None)
         return [tag] if tag else super().get_tags()
 
+    def get_operation_id(self) -> str:
+        """`listHands`, `getHand`; of a view without `nouns` as drf-spectacular has it."""
+        nouns: tuple[str, str] | None = getattr(self.view, "nouns", None)
+        action = getattr(self.view, "action", None)
+        if nouns is None or action not in ("list", "retrieve"):
+            return super().get_operation_id()
+        if action == "list":
+            return f"list{nouns[1].capitalize()}"
+        return f"get{nouns[0].capitalize()}{'Revision' if '{revision}' in self.path else ''}"
+
     def get_auth(self) -> list[dict[str, Any]]:
         """Without devices where no device may do it."""
         needs: May | None = getattr(self.view, "needs", None)
@@ -77,6 +86,10 @@ class ApiSchema(AutoSchema):
         ]
         filters = getattr(self.view, "filters", None)
         return [*parts, filters] if filters is not None and self._is_list_view() else parts
+
+    def get_description(self) -> str:
+        """What the method says; of a list what its view says."""
+        return str(self.view.__doc__) if self._is_list_view() and self.view.__doc__ else super().get_description()
 
     def _get_response_bodies(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(*args, **kwargs)
@@ -128,6 +141,3 @@ class PageSessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-unty
             "name": settings.SESSION_COOKIE_NAME,
             "description": "A person’s session, as on the pages. Writing also needs `X-CSRFToken`.",
         }
-
-
-__all__ = ["ApiSchema", "CursorPages", "ProblemSerializer"]

@@ -327,7 +327,7 @@ class ShoeSerializer(serializers.Serializer[Shoe]):
 
 @extend_schema_serializer(examples=[examples.EVENT])
 class EventSerializer(serializers.Serializer[TableEvent]):
-    """A row of a table's log. `hash` can be computed again from `prev_hash`, `seq`, `line`, `actor` and `recorded_at`."""
+    """A row of a table's log. `hash` can be computed again from `prev_hash` and what else stands here."""
 
     table = serializers.CharField()
     seq = serializers.IntegerField(min_value=1, help_text="Its position at the table, from 1, without gaps.")

@@ -41,6 +41,8 @@ class _Guarded(APIView):
 
     needs: ClassVar[May]
     tag: ClassVar[str]
+    #: What one thing and several are called in the names of operations: `getHand`, `listHands`.
+    nouns: ClassVar[tuple[str, str]]
     permission_classes = (Needs,)
     metadata_class = None
 
@@ -74,21 +76,26 @@ class TableCode(serializers.RegexField):
 class Filters(serializers.Serializer):
     """What a list may be asked for: each field's `source` is the lookup that it stands for.
 
-    A filter that the list does not know is refused by its name: with a slip of the pen it would quietly give everything.
+    A filter that the list does not know is refused by its name: a slip of the pen would quietly give everything.
     """
 
-    #: The lookup on the time that `from` and `to` are about; empty: the list has none.
+    #: The lookup on the time that `from` and `to` are about; empty: the list has none. A day counts as a whole.
     time: ClassVar[str] = ""
+    time_field: ClassVar[type[serializers.Field]] = serializers.DateTimeField
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """`from` is a word of the language and cannot stand in a class."""
         fields = super().get_fields()
         if self.time:
-            fields["from"] = serializers.DateTimeField(
-                required=False, source=f"{self.time}__gte", help_text="Not before this time."
+            first, last = self._bounds()
+            whole = self.time_field is serializers.DateField
+            fields["from"] = self.time_field(
+                required=False,
+                source=first,
+                help_text="Not before this day." if whole else "Not before this time; without an offset it is UTC.",
             )
-            fields["to"] = serializers.DateTimeField(
-                required=False, source=f"{self.time}__lt", help_text="Before this time."
+            fields["to"] = self.time_field(
+                required=False, source=last, help_text="Not after this day." if whole else "Before this time."
             )
         fields[PAGE_SIZE] = serializers.IntegerField(
             required=False, min_value=1, max_value=CursorPages.max_page_size, help_text="How many a page has; 50."
@@ -100,11 +107,14 @@ class Filters(serializers.Serializer):
         if unknown := sorted(set(self.initial_data) - {*self.fields, CURSOR}):
             raise serializers.ValidationError({name: _("There is no such filter.") for name in unknown})
         if self.time:
-            first, last = attrs.get(f"{self.time}__gte"), attrs.get(f"{self.time}__lt")
+            first, last = (attrs.get(bound) for bound in self._bounds())
             if first and last and first > last:
                 raise serializers.ValidationError({"to": _("This is before “from”.")})
         attrs.pop(PAGE_SIZE, None)
         return attrs
+
+    def _bounds(self) -> tuple[str, str]:
+        return f"{self.time}__gte", f"{self.time}__{'lte' if self.time_field is serializers.DateField else 'lt'}"
 
 
 class Lists(_Guarded, viewsets.GenericViewSet):

@@ -61,6 +61,7 @@ class TableViewSet(Lists):
 
     needs = May.READ_TABLE
     tag = "Tables"
+    nouns = ("table", "tables")
     serializer_class = TableSerializer
     filters = TableFilters
 
@@ -93,6 +94,7 @@ class ShoeFilters(Filters):
 class ShoeViewSet(OfTables):
     """The shoes, the newest first."""
 
+    nouns = ("shoe", "shoes")
     serializer_class = ShoeSerializer
     filters = ShoeFilters
     path = "table"
@@ -130,6 +132,7 @@ class HandFilters(Filters):
 class HandViewSet(OfTables):
     """The hands, those that began last first."""
 
+    nouns = ("hand", "hands")
     serializer_class = HandSerializer
     filters = HandFilters
     path = "shoe__table"
@@ -177,6 +180,7 @@ class EventViewSet(RecordsEvents, Lists):
 
     needs = May.READ_TABLE
     tag = "Tables"
+    nouns = ("event", "events")
     serializer_class = EventSerializer
     filters = EventFilters
 

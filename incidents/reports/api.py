@@ -9,27 +9,18 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from rest_framework import serializers, viewsets
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.exceptions import NotFound
-from rest_framework.pagination import CursorPagination
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from dealing.permissions import May, may
+from dealing.api.shared import Filters, Lists, TableCode
+from dealing.permissions import May
 
 from . import telling
 from .models import AuditReport
 from .selectors import latest, reports_of
-
-
-class Overseer(BasePermission):
-    """Supervisors and above, and auditors: as the pages."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        """Whether the person oversees dealers."""
-        return may(request.user, May.OVERSEE)
 
 
 def address_of(report: AuditReport) -> str:
@@ -68,67 +59,80 @@ def as_json(report: AuditReport, request: HttpRequest | Request) -> dict[str, An
     return {**in_short(report, request), "figures": report.figures}
 
 
-class Pages(CursorPagination):
-    """The newest day first; `next` leads on, and stays right while reports are added."""
+class ReportLinksSerializer(serializers.Serializer[Any]):
+    """Where to go on, and the report's files."""
 
-    ordering = ("-day", "-pk")
-    page_size = 50
-    page_size_query_param = "page_size"
-    max_page_size = 200
-
-
-class Filters(serializers.Serializer):
-    """What a list may be asked for; `revisions=all` gives those too that were superseded."""
-
-    kind = serializers.ChoiceField(choices=AuditReport.Kind.choices, required=False)
-    venue = serializers.CharField(max_length=16, required=False)
-    revisions = serializers.ChoiceField(choices=["latest", "all"], default="latest")
-
-    def get_fields(self) -> dict[str, serializers.Field]:
-        """`from` is a word of the language and cannot stand above."""
-        return {
-            **super().get_fields(),
-            "from": serializers.DateField(required=False, source="first"),
-            "to": serializers.DateField(required=False, source="last"),
-            Pages.page_size_query_param: serializers.IntegerField(
-                required=False, min_value=1, max_value=Pages.max_page_size
-            ),
-        }
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse what is not known here: a filter with a slip of the pen would quietly give everything."""
-        known = {*self.fields, Pages.page_size_query_param, Pages.cursor_query_param}
-        if unknown := sorted(set(self.initial_data) - known):
-            raise serializers.ValidationError({name: _("There is no such filter.") for name in unknown})
-        first, last = attrs.get("first"), attrs.get("last")
-        if first and last and first > last:
-            raise serializers.ValidationError({"to": _("This is before “from”.")})
-        return attrs
+    self = serializers.URLField(help_text="Exactly this revision, with its figures.")
+    page = serializers.URLField(help_text="The report’s page, for people.")
+    pdf = serializers.URLField()
+    xlsx = serializers.URLField()
+    csv = serializers.URLField()
 
 
-class ReportViewSet(viewsets.GenericViewSet):
-    """The reports of the houses that the person may see."""
+class ReportSerializer(serializers.Serializer[AuditReport]):
+    """A report in short."""
 
-    permission_classes = (Overseer,)
-    pagination_class = Pages
+    kind = serializers.ChoiceField(choices=AuditReport.Kind.values)
+    venue = serializers.CharField(help_text="The code of the house.")
+    day = serializers.DateField(help_text="The gaming day; of a month its first.")
+    revision = serializers.IntegerField(min_value=1)
+    cause = serializers.CharField(help_text="Why it was made: `close`, `late` (entries came late), `hand`.")
+    made_at = serializers.DateTimeField()
+    hands = serializers.IntegerField(min_value=0)
+    events = serializers.IntegerField(min_value=0)
+    findings = serializers.IntegerField(min_value=0)
+    attention = serializers.IntegerField(min_value=0, help_text="How many things want attention.")
+    flags = serializers.IntegerField(min_value=0, help_text="How many tests of the game chance does not explain.")
+    chain_whole = serializers.BooleanField(help_text="Whether the logs are what was recorded.")
+    links = ReportLinksSerializer()
+
+    def to_representation(self, report: AuditReport) -> dict[str, Any]:
+        """The answer for one report."""
+        return in_short(report, self.context["request"])
+
+
+class WholeReportSerializer(ReportSerializer):
+    """A report with its figures."""
+
+    figures = serializers.DictField(help_text="All figures as they were stored: see the guide to the reports.")
+
+    def to_representation(self, report: AuditReport) -> dict[str, Any]:
+        """The answer for one report."""
+        return as_json(report, self.context["request"])
+
+
+class ReportFilters(Filters):
+    """What the list may be asked for; `revisions=all` gives those too that were superseded."""
+
+    time = "day"
+    time_field = serializers.DateField
+    kind = serializers.ChoiceField(choices=AuditReport.Kind.values, required=False)
+    venue = TableCode(required=False, source="venue__code", help_text="The code of a house.")
+    revisions = serializers.ChoiceField(
+        choices=["latest", "all"], default="latest", help_text="`all`: those too that were superseded."
+    )
+
+
+class ReportViewSet(Lists):
+    """The reports of the houses that the person may see, the newest day first."""
+
+    needs = May.OVERSEE
+    tag = "Reports"
+    nouns = ("report", "reports")
+    serializer_class = ReportSerializer
+    filters = ReportFilters
 
     def get_queryset(self) -> QuerySet[AuditReport]:
         """Theirs, with the house."""
-        return reports_of(self.request.user).select_related("venue")
+        return reports_of(self.request.user).select_related("venue").order_by("-day", "-pk")
 
-    def list(self, request: Request) -> Response:
-        """The list, filtered."""
-        asked = Filters(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        want = asked.validated_data
-        found = self.get_queryset()
-        names = {"kind": "kind", "venue": "venue__code", "first": "day__gte", "last": "day__lte"}
-        found = found.filter(**{lookup: want[name] for name, lookup in names.items() if name in want})
-        if want["revisions"] == "latest":
-            found = latest(found)
-        page = self.paginate_queryset(found)
-        return self.get_paginated_response([in_short(report, request) for report in page or ()])
+    def narrowed(self, found: QuerySet[AuditReport], want: dict[str, Any]) -> QuerySet[AuditReport]:
+        """The revisions that speak, unless all are wanted."""
+        every = want.pop("revisions") == "all"
+        found = super().narrowed(found, want)
+        return found if every else latest(found)
 
+    @extend_schema(responses=WholeReportSerializer)
     def retrieve(self, request: Request, venue: str, day: str, revision: int | None = None) -> Response:
         """A report with its figures: of a day (`2026-07-11`) or a month (`2026-07`); the newest revision."""
         kind, date = _day(day)
@@ -138,7 +142,7 @@ class ReportViewSet(viewsets.GenericViewSet):
         report = found.order_by("-revision").first()
         if report is None:
             raise NotFound(_("There is no report of this day."))
-        return Response(as_json(report, request))
+        return Response(WholeReportSerializer(report, context=self.get_serializer_context()).data)
 
 
 def _day(text: str) -> tuple[str, dt.date]:
