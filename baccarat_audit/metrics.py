@@ -112,6 +112,7 @@ def _database(venues: QuerySet[Venue], house: int | None) -> Iterator[Metric]:
     yield from _reports(venues)
     yield from _chains(venues)
     yield from _office(venues)
+    yield from _webhooks(venues)
     yield from _incidents(venues)
 
 
@@ -225,6 +226,17 @@ def _office(of: QuerySet[Venue]) -> Iterator[Metric]:
     yield mails
     unkept = ReportFile.objects.filter(report__venue__in=of.order_by()).exclude(error="").count()
     yield GaugeMetricFamily("baccarat_report_files_failed", "Files of reports that could not be kept", value=unkept)
+
+
+def _webhooks(of: QuerySet[Venue]) -> Iterator[Metric]:
+    from incidents.webhooks.models import WebhookDelivery
+
+    messages = GaugeMetricFamily("baccarat_webhook_deliveries", "Messages of webhooks by status", labels=["status"])
+    found = WebhookDelivery.objects.filter(webhook__venue__in=of.order_by()).order_by()
+    counts = dict(found.values_list("status").annotate(n=Count("pk")))
+    for status in WebhookDelivery.Status.values:
+        messages.add_metric([status], counts.get(status, 0))
+    yield messages
 
 
 def _incidents(of: QuerySet[Venue]) -> Iterator[Metric]:

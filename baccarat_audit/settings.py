@@ -27,6 +27,9 @@ AUDIT_LEASE           seconds without a sign of life after which a table's audit
 AUDIT_RESEND          seconds after which a table's audit that no worker has begun is sent again; default 300
 MIGRATE_LOCK_SECONDS  on PostgreSQL, how long a schema change may make recording wait before it gives way; default 2
 MIGRATE_PATIENCE      seconds for which `migrate` then tries again; default 600
+WEBHOOK_PRIVATE_NETWORKS  comma-separated networks (10.20.0.0/16) inside the house that webhooks may be sent to; left out:
+                      public addresses only, and where the site is not published this machine
+WEBHOOK_KEYS          comma-separated: the first seals the secrets of webhooks, all of them open; left out: SECRET_KEY
 DEBUG                 1 on a developer's machine; never where people can reach it
 
 Each of them may also stand in a file that NAME_FILE names, as container engines and systemd hand over secrets.
@@ -37,6 +40,7 @@ Importing this module opens no database and no socket: `audit_log` runs without 
 import os
 import secrets
 import tempfile
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -112,6 +116,7 @@ INSTALLED_APPS = [
     "dealing",
     "dealing.devices",
     "incidents",
+    "incidents.webhooks",
 ]
 
 MIDDLEWARE = [
@@ -222,6 +227,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": AUDIT_TICK},  # of those that wait while nobody works one is enough
     },
     "send-reports": {"task": "incidents.reports.tasks.send_reports", "schedule": crontab(minute="*")},
+    "send-webhooks": {
+        "task": "incidents.webhooks.tasks.send_webhooks",
+        "schedule": crontab(minute="*"),
+        "options": {"expires": 60},
+    },
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 CELERY_BEAT_SYNC_EVERY = 1  # when a task was last sent is stored at once: pages say whether the scheduler is alive
@@ -250,6 +260,22 @@ EMAIL_TIMEOUT = 30  # seconds; shorter than a mail is claimed for
 DEFAULT_FROM_EMAIL = env.str(
     "DEFAULT_FROM_EMAIL", default=f"Baccarat audit <audit@{urlsplit(SITE_URL).hostname or 'localhost'}>"
 )
+
+# Webhooks: other programs that are told what happens here.
+
+
+def networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
+    """The networks. Raises ImproperlyConfigured for what is none."""
+    try:
+        return [ip_network(text.strip()) for text in texts]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"WEBHOOK_PRIVATE_NETWORKS: {error}") from error
+
+
+WEBHOOK_PRIVATE_NETWORKS = networks(
+    env.list("WEBHOOK_PRIVATE_NETWORKS", default=[] if PUBLISHED_HOSTS else ["127.0.0.0/8", "::1/128"])
+)
+WEBHOOK_KEYS: list[str] = env.list("WEBHOOK_KEYS", default=[])
 
 # Whoever watches the server.
 

@@ -20,6 +20,7 @@ urlpatterns = [
     path("sheets/", include("dealing.sheets.urls")),
     path("api/", include("baccarat_audit.api_urls")),
     path("reports/", include("incidents.reports.urls")),
+    path("webhooks/", include("incidents.webhooks.urls")),
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 from django.contrib.auth.models import User
@@ -25,10 +26,14 @@ from dealing.wording import action_name
 from . import rulings
 from .models import Decision, Incident, IncidentFinding, IncidentReview
 from .selectors import Case, citations, load_case, recorded_by
+from .webhooks import telling
 from .wording import obstacle_text, unanswered_text
 
 Finding = Mapping[str, Any]
 Place = tuple[int, int | None]
+
+#: The incident that is being decided: what becomes of it on the way is not told, what it comes to is.
+_being_decided: ContextVar[int | None] = ContextVar("being_decided", default=None)
 
 # --- from the log to the incident -----------------------------------------------------------------------------------
 
@@ -84,6 +89,7 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
         rows: list[IncidentFinding] = []
     else:
         rows = list(incident.findings.all())
+    before = incident.status if incident.pk else None
     decision = incident.decisions.order_by("number").last() if incident.pk else None
     status = status_of(findings, decision)
     same = [row.as_dict() for row in rows] == list(findings)
@@ -96,6 +102,8 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
         if rows:
             incident.findings.all().delete()
         IncidentFinding.objects.bulk_create(finding_rows(incident, findings))
+    if incident.pk != _being_decided.get():
+        telling.incident_changed(incident, before, findings)
 
 
 def finding_rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:
@@ -154,7 +162,11 @@ def do_decide_incident(
         reason = reason.strip()
         departs = bool(case.departures(chosen))
         before = _snapshot(case)
-        events = _carry_out(case, user, chosen, reason)
+        deciding = _being_decided.set(incident.pk)
+        try:
+            events = _carry_out(case, user, chosen, reason)
+        finally:
+            _being_decided.reset(deciding)
         case = load_case(Incident.objects.select_related("table__venue").get(pk=incident.pk))
         after = _snapshot(case)
         # What only carrying it out brought about and put right at once (a payment taken back) is decided with it.
@@ -181,6 +193,7 @@ def do_decide_incident(
         incident.status = status_of(after, decision)
         incident.version += 1
         incident.save(update_fields=["status", "version"])
+        telling.decision_made(decision, incident)
     return decision
 
 

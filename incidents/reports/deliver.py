@@ -73,7 +73,7 @@ def reason_of(delivery: ReportDelivery) -> str:
 
 def enqueue(report: AuditReport) -> int:
     """Write a delivery for each subscriber of the report's house, inside the caller's transaction; how many."""
-    if not _recent(report):
+    if not recent(report):
         return 0
     wanted = {"nightly": True} if report.kind == AuditReport.Kind.NIGHTLY else {"monthly": True}
     subscribed = ReportSubscription.objects.filter(
@@ -106,7 +106,8 @@ def _language(member: StaffMember) -> str:
     return member.language or settings.LANGUAGE_CODE
 
 
-def _recent(report: AuditReport) -> bool:
+def recent(report: AuditReport) -> bool:
+    """Whether its day is not so long ago that nobody waits to hear of it."""
     today = gaming_day(report.venue, timezone.now())
     if report.kind == AuditReport.Kind.NIGHTLY:
         return report.day >= today - dt.timedelta(days=DAYS)

@@ -107,9 +107,12 @@ def make_month(venue: Venue, month: dt.date) -> AuditReport | None:
             flags=len(figures.flags),
             chain_whole=all(line.chain_whole for line in figures.days),
         )
+        from incidents.webhooks.telling import report_done
+
         from .deliver import enqueue
 
         enqueue(made)
+        report_done(made)
     return made
 
 

@@ -435,6 +435,8 @@ def _fail(run: AuditRun, reason: str) -> None:
 
 def _report(run: AuditRun) -> AuditReport | None:
     """Make the report of a run; None where the last revision says the same."""
+    from incidents.webhooks.telling import report_done
+
     from .deliver import enqueue
     from .gather import gather
 
@@ -462,6 +464,7 @@ def _report(run: AuditRun) -> AuditReport | None:
         chain_whole=not figures.attention.broken,
     )
     enqueue(report)
+    report_done(report)
     return report
 
 

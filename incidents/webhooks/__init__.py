@@ -1,0 +1,1 @@
+"""Webhooks: what happens here, told to other programs of the house as it happens. See `docs/webhooks.md`."""
