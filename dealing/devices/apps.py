@@ -11,3 +11,10 @@ class DevicesConfig(AppConfig):
     label = "devices"
     verbose_name = _("Devices")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Have those who listen to a table told when it moves on."""
+        from dealing.api.news import announce
+        from dealing.signals import event_recorded
+
+        event_recorded.connect(announce, dispatch_uid="devices.feed")

@@ -1,0 +1,183 @@
+"""Events as a device sends them, recorded in order: the first that is refused ends a batch, and nothing is lost.
+
+What comes before the refused event is stored, in one transaction, and confirmed; what comes after it was not tried. So
+an offline queue sends what it has, takes off what was confirmed, and never gets out of order.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, Writer
+from dealing.models import TableEvent
+from dealing.permissions import check_event, member_of, reaches
+from dealing.rules.cards import BURN_COUNTS
+from dealing.rules.events import BurnCard, Event, EventError, format_time, parse_event
+
+from .verdicts import Found, Raised, raised_by, verdict
+
+#: Stands for the time of an event that has none, until the table is locked.
+_NO_TIME: Final = "2000-01-01T00:00:00.000+00:00"
+#: What an event is sent with that is no part of the log's line.
+AGO: Final = "ago"
+_LONGEST: Final = LONGEST_WAIT // dt.timedelta(milliseconds=1)
+
+Refusal = EventError | PermissionDenied
+
+
+class NoSuchTable(Exception):
+    """The table is not there, or is none of the sender's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An event as it was read. `stamp`: it has no time of its own and is given that of now less `ago`."""
+
+    event: Event
+    stamp: bool
+    ago: dt.timedelta
+
+
+@dataclass(slots=True)
+class Refused:
+    """The event of a batch that was refused, by its index, and why."""
+
+    index: int
+    error: Refusal
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a batch: an answer for each event that is in the log now, and the one that was refused, if any."""
+
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    refused: Refused | None = None
+
+    @property
+    def new(self) -> bool:
+        """Whether anything was recorded that was not there before."""
+        return any(not answer["duplicate"] for answer in self.answers)
+
+
+def read(item: Any, code: str, user: Any) -> Sent:
+    """An event as it was sent: the object of a log line, of which `table`, `at` and `by` may be left out.
+
+    A device's `key` may not. `by` is then the device's code, or that of the person who is logged in; only a device may
+    name somebody else. `item` may be the error that reading it has met. Raises `EventError` naming the key.
+    """
+    if isinstance(item, EventError):
+        raise item
+    if not isinstance(item, Mapping):
+        raise EventError("event", "not-an-object")
+    device = getattr(user, "device", None)
+    line = dict(item)
+    ago = _ago(line)
+    if device is not None and line.get("key") is None and "event" in line:
+        raise LogError("key", "key-needed")
+    table = line.setdefault("table", code)
+    member = member_of(user)
+    by = device.code if device is not None else member.code if member is not None else user.get_username()
+    if line.setdefault("by", by) != by and device is None:
+        raise LogError("by", "by-another")
+    event = parse_event({"at": _NO_TIME, **line})
+    if event.table != code:
+        raise LogError("table", "not-this-table", value=table, table=code)
+    return Sent(event, "at" not in line, ago)
+
+
+def _ago(line: dict[str, Any]) -> dt.timedelta:
+    if AGO not in line:
+        return AT_ONCE
+    value = line.pop(AGO)
+    if "at" in line:
+        raise LogError(AGO, "ago-and-at")
+    if type(value) is not int or not 0 <= value <= _LONGEST:
+        raise EventError(AGO, "not-a-number", low=0, high=_LONGEST)
+    return dt.timedelta(milliseconds=value)
+
+
+def record_in_order(
+    user: Any, code: str, items: Sequence[Any], *, expected_seq: int | None = None, settlement: bool = False
+) -> Outcome:
+    """Record what was sent, up to the first event that is refused, in one transaction.
+
+    `items` are objects of log lines (see `read`). `expected_seq`: where the table's log is to stand before the first
+    event that is new. `settlement`: answer what each bet is owed, too. Raises `NoSuchTable`.
+    """
+    sent: list[Sent] = []
+    refused: Refused | None = None
+    for index, item in enumerate(items):
+        try:
+            sent.append(read(item, code, user))
+        except EventError as error:
+            refused = Refused(index, error)
+            break
+    while True:
+        with transaction.atomic():
+            batch = _Batch(user, code, settlement)
+            answers = batch.record(sent, expected_seq)
+            if batch.stopped is not None:
+                # What a refused event leaves of a writer is not to be relied upon: once more, without it.
+                transaction.set_rollback(True)
+        if batch.stopped is None:
+            return Outcome(answers, refused)
+        refused = batch.stopped
+        del sent[refused.index :]
+
+
+class _Batch:
+    """One try at recording a batch; made inside a transaction, holds the lock on the table."""
+
+    def __init__(self, user: Any, code: str, settlement: bool) -> None:
+        try:
+            self._writer = Writer(code, user.get_username(), partial(check_event, user))
+        except EventError as error:
+            raise NoSuchTable from error
+        if not reaches(user, self._writer.table):
+            raise NoSuchTable
+        self._settlement = settlement
+        self.stopped: Refused | None = None
+
+    def record(self, sent: Sequence[Sent], expected_seq: int | None) -> list[dict[str, Any]]:
+        """Append the events and save; the answers. Where one is refused, `stopped` says which, and nothing is saved."""
+        writer = self._writer
+        raised, answers = Raised(writer), []
+        for index, one in enumerate(sent):
+            try:
+                raised.before(one.event)
+                row, duplicate = writer.append(one.event, expected_seq, stamp=one.stamp, ago=one.ago)
+            except (EventError, PermissionDenied) as error:
+                self.stopped = Refused(index, error)
+                return []
+            if not duplicate:
+                expected_seq = None
+            found = raised_by(writer.table, [row]).get(row.seq, []) if duplicate else raised.after()
+            answers.append(self._answer(index, row, one.event, duplicate, found))
+        writer.save()
+        return answers
+
+    def _answer(
+        self, index: int, row: TableEvent, event: Event, duplicate: bool, raised: list[Found]
+    ) -> dict[str, Any]:
+        writer, table = self._writer, self._writer.table
+        hand = writer.audit_now(row.shoe_number, row.hand_number) if row.hand_number is not None else {}
+        shoe = {} if hand else writer.audit_now(row.shoe_number, None)
+        answer = {
+            "index": index,
+            "key": row.key,
+            "seq": row.seq,
+            "hash": row.hash,
+            "at": format_time(row.at.astimezone(table.venue.zone)),
+            "duplicate": duplicate,
+            **verdict(shoe, hand, raised, self._settlement),
+        }
+        if isinstance(event, BurnCard):
+            answer["burn_due"] = BURN_COUNTS[event.card.rank]
+        return answer

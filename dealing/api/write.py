@@ -1,0 +1,139 @@
+"""`POST /api/v1/tables/<code>/events/`: devices and other programs record what happens at a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from django.core.exceptions import PermissionDenied
+from django.utils.translation import gettext as _
+from rest_framework import status
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from dealing.log import Conflict
+from dealing.messages import explain, reason
+from dealing.permissions import May, may, refusal, roles
+from dealing.rules.events import EventError, decode_line
+
+from .problems import Problem
+from .recording import NoSuchTable, Outcome, Refused, record_in_order
+
+#: How many events one request may bring.
+MOST_EVENTS: Final = 500
+#: How many bytes one request may have: that many events, each far longer than any is.
+MOST_BYTES: Final = 1024 * 1024
+
+#: Refusals that are not about what happened at the table, but about what has been recorded meanwhile.
+_CONFLICTS: Final = frozenset({"key-stored", "table-moved-on"})
+
+
+def read_body(stream: Any, context: Mapping[str, Any]) -> bytes:
+    """The whole body. Raises `Problem` where it is too large, before it is read where it says so itself."""
+    if int(context["request"].META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
+        raise too_large()
+    body = bytes(stream.read(MOST_BYTES + 1))
+    if len(body) > MOST_BYTES:
+        raise too_large()
+    return body
+
+
+def too_large() -> Problem:
+    """More than is taken at once."""
+    detail = _("One request takes %(events)d events and %(bytes)d bytes at most. Nothing of it was recorded.") % {
+        "events": MOST_EVENTS,
+        "bytes": MOST_BYTES,
+    }
+    return Problem("too-large", detail, events=MOST_EVENTS, bytes=MOST_BYTES)
+
+
+class EventsParser(BaseParser):
+    """`application/json`: one event as an object, or an array of events."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> list[Any]:
+        """The events, in order."""
+        try:
+            read = decode_line(read_body(stream, parser_context))
+        except EventError as error:
+            raise Problem("malformed", explain(error)) from error
+        return read if isinstance(read, list) else [read]
+
+
+class LinesParser(BaseParser):
+    """`application/x-ndjson`: an event a line, as in a log file. A line that is no JSON is an event that is refused."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> list[Any]:
+        """The events, in order; empty lines are none."""
+        return [_line(line) for line in read_body(stream, parser_context).splitlines() if line.strip()]
+
+
+def _line(line: bytes) -> Any:
+    try:
+        return decode_line(line)
+    except EventError as error:
+        return error
+
+
+class RecordsEvents:
+    """What the view set of a table's events answers to POST; see `docs/devices.md`."""
+
+    parser_classes = (EventsParser, LinesParser)
+
+    def record(self, request: Request, table: str) -> Response:
+        """Record one event, or several in order; the judge's word on each.
+
+        201: something new was recorded; 200: all of it was there before. An event that is refused ends the batch and is
+        answered as a problem, in which `recorded` has the answers for what came before it: that is stored.
+        """
+        user = request.user
+        if not may(user, May.RECORD):
+            raise PermissionDenied(refusal(May.RECORD) if roles(user) else refusal(May.READ))
+        expected = _position(request.query_params.get("expected_seq"), "expected_seq")
+        settlement = request.query_params.get("settlement") in ("1", "true")
+        if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
+            raise Problem("length-required")  # by WSGI it cannot be told where such a body ends
+        items = request.data
+        if len(items) > MOST_EVENTS:
+            raise too_large()
+        if not items:
+            raise Problem("malformed", _("There is no event in this."))
+        try:
+            done = record_in_order(user, table, items, expected_seq=expected, settlement=settlement)
+        except NoSuchTable as error:
+            raise Problem("not-found", _("There is no such table here, or it is none of yours.")) from error
+        if done.refused is not None:
+            _refuse(items, done, done.refused)
+        answer = {"table": table, "events": done.answers}
+        return Response(answer, status=status.HTTP_201_CREATED if done.new else status.HTTP_200_OK)
+
+
+def _position(text: str | None, name: str) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Problem("invalid", errors={name: [_("This is no position of a log.")]})
+    return int(text)
+
+
+def _refuse(items: list[Any], done: Outcome, refused: Refused) -> NoReturn:
+    error, item = refused.error, items[refused.index]
+    key = item.get("key") if isinstance(item, Mapping) else None
+    more: dict[str, Any] = {
+        "index": refused.index,
+        "key": key if isinstance(key, str) else None,
+        "recorded": done.answers,
+        "not_tried": len(items) - refused.index - 1,
+    }
+    if isinstance(error, PermissionDenied):
+        raise Problem("not-allowed", str(error), **more)
+    more |= {"field": error.key, "code": error.code, "reason": reason(error)}
+    if isinstance(error, Conflict):
+        more["seq"] = error.params["seq"]
+    if error.code == "key-stored":
+        raise Problem("key-used", explain(error), **more)
+    raise Problem("conflict" if error.code in _CONFLICTS else "refused", explain(error), **more)
