@@ -9,6 +9,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
@@ -22,7 +23,7 @@ class HouseAdminSite(AdminSite):
         """Whether the person administers."""
         return may(request.user, May.ADMINISTER)
 
-    @never_cache
+    @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """To the log-in page, and on from there; who is logged in and may not come in is told why."""
         index = reverse("admin:index")
