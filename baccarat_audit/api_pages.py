@@ -23,7 +23,7 @@ from dealing.api.shared import ApiView
 from dealing.permissions import May
 
 #: The lists that the beginning names.
-LISTS = ("tables", "shoes", "hands", "findings", "reports")
+LISTS = ("tables", "shoes", "hands", "findings", "incidents", "decisions", "reports")
 
 
 class RootSerializer(serializers.Serializer[Any]):

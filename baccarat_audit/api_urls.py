@@ -11,6 +11,7 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularYAMLAPIView
 from dealing.api.feed import FeedView
 from dealing.api.findings import FindingViewSet
 from dealing.api.views import EventViewSet, HandViewSet, ShoeViewSet, TableViewSet
+from incidents.api import DecisionViewSet, IncidentViewSet
 from incidents.reports.api import ReportViewSet
 
 from .api_pages import Nothing, Root, docs, problems
@@ -46,6 +47,10 @@ urlpatterns = [
     path("v1/shoes/", listed(ShoeViewSet), name="shoes"),
     path("v1/hands/", listed(HandViewSet), name="hands"),
     path("v1/findings/", listed(FindingViewSet), name="findings"),
+    path("v1/incidents/", listed(IncidentViewSet), name="incidents"),
+    path("v1/incidents/<int:incident>/", one(IncidentViewSet), name="incident"),
+    path("v1/incidents/<int:incident>/decisions/<int:decision>/", one(DecisionViewSet), name="decision"),
+    path("v1/decisions/", listed(DecisionViewSet), name="decisions"),
     path("v1/reports/", listed(ReportViewSet), name="reports"),
     path("v1/reports/<str:venue>/<str:day>/", one(ReportViewSet), name="newest_report"),
     path("v1/reports/<str:venue>/<str:day>/<int:revision>/", one(ReportViewSet), name="report"),

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from drf_spectacular.utils import OpenApiExample
 
-_SITE: Final = "https://audit.example"
-_API: Final = f"{_SITE}/api/v1"
-_TABLE: Final = f"{_API}/tables/B07/"
-_SHOE: Final = f"{_TABLE}shoes/3/"
-_HAND: Final = f"{_SHOE}hands/12/"
+SITE: Final = "https://audit.example"
+API: Final = f"{SITE}/api/v1"
+TABLE_LINK: Final = f"{API}/tables/B07/"
+SHOE_LINK: Final = f"{TABLE_LINK}shoes/3/"
+HAND_LINK: Final = f"{SHOE_LINK}hands/12/"
 
-_FINDING: Final[dict[str, Any]] = {
+FINDING_OF_HAND: Final[dict[str, Any]] = {
     "code": "fifth-card-misplaced",
     "seq": [2031],
     "cards": ["6h"],
@@ -33,7 +33,7 @@ HAND: Final = OpenApiExample(
         "dealt": {"P": ["2h", "3d"], "B": ["4s", "Kc", "6h"], "extra": []},
         "correct": {"P": ["2h", "3d", "6h"], "B": ["4s", "Kc"], "extra": [], "next": "B3"},
         "result": None,
-        "findings": [_FINDING],
+        "findings": [FINDING_OF_HAND],
         "ruling": "correct",
         "settlement": [{"seat": 2, "bet": "banker", "stake": "1000.00", "owed": None, "returned": None}],
         "venue": "RIVER",
@@ -43,11 +43,11 @@ HAND: Final = OpenApiExample(
         "started_at": "2026-07-11T21:14:03.120+07:00",
         "closed_at": None,
         "links": {
-            "self": _HAND,
-            "table": _TABLE,
-            "shoe": _SHOE,
-            "events": f"{_TABLE}events/?shoe=3&hand=12",
-            "page": f"{_SITE}/tables/B07/3/12/",
+            "self": HAND_LINK,
+            "table": TABLE_LINK,
+            "shoe": SHOE_LINK,
+            "events": f"{TABLE_LINK}events/?shoe=3&hand=12",
+            "page": f"{SITE}/tables/B07/3/12/",
         },
     },
     response_only=True,
@@ -80,13 +80,13 @@ EVENT: Final = OpenApiExample(
 FINDING: Final = OpenApiExample(
     "A fifth card on the wrong side",
     value={
-        **_FINDING,
+        **FINDING_OF_HAND,
         "table": "B07",
         "venue": "RIVER",
         "shoe": 3,
         "hand": 12,
         "at": "2026-07-11T21:14:51.480+07:00",
-        "links": {"table": _TABLE, "shoe": _SHOE, "hand": _HAND},
+        "links": {"table": TABLE_LINK, "shoe": SHOE_LINK, "hand": HAND_LINK},
     },
     response_only=True,
 )
