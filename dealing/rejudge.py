@@ -55,7 +55,7 @@ from dealing.rules.events import (
 )
 from dealing.rules.judge import FROM_SHEET, LATE, HandFold, ShoeFold
 from dealing.rules.stood import settled_as_if_stood
-from dealing.verify import Broken, Head, Row, Walk, read_head, read_rows
+from dealing.verify import Broken, Head, Row, Walk, read_head, read_rows, seal_walk
 
 #: Where the audit of an earlier day had come to: a position and the hash of its row.
 Checked = tuple[int, str]
@@ -381,7 +381,8 @@ class _Night:
         return None if found is None else str(found)
 
     def _walk(self, first: int, last: int) -> Walk:
-        walk = Walk(self.table.code, first - 1, None if first == 1 else self._hash_at(first - 1))
+        before = None if first == 1 else self._hash_at(first - 1)
+        walk = Walk(self.table.code, first - 1, before, seal_walk(self.table, first == 1))
         stored = self.stored
         of_day = range(stored.first, stored.after)
         for rows in read_rows(self.table.pk, first, last):

@@ -1,7 +1,7 @@
 """The keys that seal rows: outside the database, so that who can write there cannot seal.
 
-The file `seal.keys` in KEYS_DIR, or the setting SEAL_KEYS, holds one key a line, 64 hex digits, the newest last: that one
-seals, the ones before still prove what they sealed. A key is named by its id, the first eight hex digits of SHA-256
+The file `seal.keys` in KEYS_DIR, or the setting SEAL_KEYS, holds one key a line, 64 hex digits, the newest last: that
+one seals, the ones before still prove what they sealed. A key is named by its id, the first eight hex digits of SHA-256
 over it, which may be shown; the key itself never is.
 """
 

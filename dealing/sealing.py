@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone

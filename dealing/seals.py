@@ -135,10 +135,10 @@ class SealWalk:
     """Checks the seals of one log, whose rows it is given in order; what is wrong with a row is said in English.
 
     `ring` None: nothing can be checked, and `unchecked` counts what was not. `known`: the row before the first one is
-    known to be none, and else it is whatever it is.
+    known to be none, and else it is whatever it is. A row may have no seal up to `start`.
     """
 
-    def __init__(self, scope: str, ring: Ring | None, start: Start, known: bool) -> None:
+    def __init__(self, scope: str, ring: Ring | None, start: Start, known: bool = True) -> None:
         self.scope = scope
         self.ring = ring
         self.start = start
@@ -197,7 +197,7 @@ def seal_start(key: Key, scope: str, seq: int, row_hash: str, actor: str, at: dt
 
 
 def read_start(ring: Ring | None, scope: str, rows: Any) -> Start:
-    """Up to where rows are older than the seals: of the rows of `SealStart` for one log the last one that is genuine."""
+    """Up to where rows are older than the seals: by the last genuine one of the log's `SealStart` rows."""
     start = Start()
     if ring is None:  # nothing can be checked, and nobody accused
         return max((Start(row.seq, row.hash) for row in rows), default=start)

@@ -1,4 +1,4 @@
-"""Walks the hash chain of a table's log and names the first row that is not as it was written."""
+"""Walks the hash chain and the seals of a table's log, and names the rows that are not as they were written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from django.db import connection
 from django.db.models import Max
 from django.utils import timezone
 
-from dealing import triggers
+from dealing import seal_keys, triggers
 from dealing.chain import row_hash
 from dealing.models import ChainWalk, Table, TableEvent, genesis_hash
 from dealing.rules.events import Event, EventError, parse_canonical, parse_line
+from dealing.sealing import scope_of, start_of
+from dealing.seals import SealWalk, Start
+from dealing.tampering import Trace, examine
 
 CHUNK = 2000
 
@@ -35,6 +38,7 @@ class Row(NamedTuple):
     at: dt.datetime
     key: str | None
     by: str
+    seal: str | None
 
 
 def read_rows(table_id: int, first: int, last: int) -> Iterator[list[Row]]:
@@ -55,8 +59,8 @@ def _read_rows(table_id: int, first: int, last: int) -> list[Row]:
 
 #: Times as text: reading them that way costs a tenth of what the driver's own way does.
 _SELECT: Final = (
-    "SELECT seq, payload, prev_hash, hash, actor, recorded_at::text, shoe_number, hand_number, name, at::text, key, by "
-    "FROM dealing_tableevent WHERE table_id = %s AND seq >= %s AND seq <= %s ORDER BY seq LIMIT %s"
+    "SELECT seq, payload, prev_hash, hash, actor, recorded_at::text, shoe_number, hand_number, name, at::text, key, "
+    "by, seal FROM dealing_tableevent WHERE table_id = %s AND seq >= %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
 _time = dt.datetime.fromisoformat
 #: Rows that were recorded together have the same time.
@@ -67,8 +71,8 @@ def _read_postgresql(table_id: int, first: int, last: int) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(_SELECT, [table_id, first, last, CHUNK])
         return [
-            Row(seq, payload, before, hashed, actor, _same_time(recorded), shoe, hand, name, _time(at), key, by)
-            for seq, payload, before, hashed, actor, recorded, shoe, hand, name, at, key, by in cursor.fetchall()
+            Row(seq, payload, before, hashed, actor, _same_time(recorded), shoe, hand, name, _time(at), key, by, seal)
+            for seq, payload, before, hashed, actor, recorded, shoe, hand, name, at, key, by, seal in cursor.fetchall()
         ]
 
 
@@ -91,24 +95,30 @@ class Broken:
 class Verified:
     """What a walk found: how many rows were walked, the hash of the last, and the first break if there is one.
 
-    A log cut short at its end *together with* the head on its table's row is still a whole chain: to notice that, keep
-    `events` and `head` somewhere else and compare.
+    `problems`: all that is wrong, where that was asked for. `older`: up to which position rows are older than the
+    seals; `unchecked`: how many seals could not be checked, for want of the key.
+
+    A log cut short at its end *together with* the head on its table's row is still a whole chain: the signed heads
+    (`incidents.trail`) are there to notice that.
     """
 
     table: str
     events: int
     head: str
     broken: Broken | None
+    problems: tuple[Broken, ...] = ()
+    older: int = 0
+    unchecked: int = 0
 
 
 class Walk:
     """Goes along a table's rows, which it is given in order, from after position `seq`, whose hash is `previous`.
 
-    `previous` None: the first row is not held against the one before. `broken` is the first break; rows after it are
-    read, and no longer checked.
+    `previous` None: the first row is not held against the one before. `seals`: checks these too. `broken` is the first
+    break; rows after it are read, and no longer checked.
     """
 
-    def __init__(self, code: str, seq: int = 0, previous: str | None = None) -> None:
+    def __init__(self, code: str, seq: int = 0, previous: str | None = None, seals: SealWalk | None = None) -> None:
         self.code = code
         self.seq = seq
         self.previous = genesis_hash(code) if seq == 0 else previous
@@ -116,6 +126,8 @@ class Walk:
         #: Why the last row could not be read, where it could not.
         self.error: EventError | None = None
         self._last_at: dt.datetime | None = None
+        self._seals = seals
+        self._recorded_at: dt.datetime | None = None
 
     def take(self, row: Row) -> Event | None:
         """Check the next row; the event it holds, or None with `error` where its line cannot be read."""
@@ -131,13 +143,14 @@ class Walk:
             problem = self._problem(row, event, parsed)
             if problem is None:
                 self.previous, self.seq, self._last_at = row.hash, row.seq, row.at
+                self._recorded_at = row.recorded_at
             else:
                 missing = row.seq != self.seq + 1
                 self.broken = Broken(self.code, self.seq + 1 if missing else row.seq, problem)
         return parsed
 
     def _problem(self, row: Row, event: Event | None, parsed: Event | None) -> str | None:
-        seq, payload, prev_hash, hashed, actor, recorded_at, shoe, hand, name, at, key, by = row
+        seq, payload, prev_hash, hashed, actor, recorded_at, shoe, hand, name, at, key, by, seal = row
         if seq != self.seq + 1:
             return f"is missing; the next row is position {seq}"
         if prev_hash != self.previous and self.previous is not None:
@@ -160,7 +173,9 @@ class Walk:
             return _column(self.code, row, event)
         if self._last_at is not None and at < self._last_at:
             return "is earlier than the row before"
-        return None
+        if seal is not None and self._recorded_at is not None and recorded_at < self._recorded_at:
+            return "was recorded earlier than the row before"
+        return None if self._seals is None else self._seals.problem(row)
 
     def ended(self, head: Head) -> Broken | None:
         """The first break, now that every row has been seen: of a row, else of the end of the log or its guards."""
@@ -217,22 +232,89 @@ def read_head(code: str) -> Head:
     return Head(table.last_seq, table.head_hash, table.last_at, top)
 
 
-def verify_table(code: str, progress: Callable[[int], None] | None = None) -> Verified:
+def seal_walk(table: Table, known: bool = True, *, check: bool = True) -> SealWalk:
+    """What checks the seals of a table's log; `known`: from its first row on. Without `check` it only counts them."""
+    ring = seal_keys.ring_or_none() if check else None
+    return SealWalk(scope_of(table.code), ring, start_of(table, ring), known)
+
+
+def verify_table(
+    code: str, progress: Callable[[int], None] | None = None, *, name_all: bool = False, seals: bool = True
+) -> Verified:
     """Walk one table's log in constant memory. Events appended meanwhile are left for the next walk.
 
-    `progress` is called with the number of rows walked. Raises `Table.DoesNotExist`.
+    `progress` is called with the number of rows walked. `name_all`: where something is wrong, have a closer look at all
+    rows. Without `seals` the chain alone is checked. Raises `Table.DoesNotExist`.
     """
     head = read_head(code)
-    table_id = Table.objects.values_list("pk", flat=True).get(code=code)
-    walk = Walk(code)
-    for rows in read_rows(table_id, 1, head.seq):
+    table = Table.objects.get(code=code)
+    sealed = seal_walk(table, check=seals)
+    walk = Walk(code, seals=sealed)
+    for rows in read_rows(table.pk, 1, head.seq):
         for row in rows:
             walk.take(row)
             if walk.broken is not None:
-                return Verified(code, walk.seq, walk.previous or "", walk.broken)
+                break
+        if walk.broken is not None:
+            break
         if progress is not None and walk.seq % CHUNK == 0:
             progress(walk.seq)
-    return Verified(code, walk.seq, walk.previous or "", walk.ended(head))
+    broken = walk.broken or walk.ended(head)
+    problems = () if broken is None else (broken,)
+    if broken is not None and name_all and not broken.unguarded:
+        problems = _all(table, broken, sealed.ring, sealed.start)
+    return Verified(code, walk.seq, walk.previous or "", broken, problems, sealed.start.seq, sealed.unchecked)
+
+
+#: What only the seals say, or do better: the closer look says the same, and more of it.
+_BY_SEAL: Final = (
+    *("its seal", "was sealed", "is sealed", "has no seal", "its time of recording", "was recorded earlier"),
+    *("is earlier", "its hash is not the one that it had"),
+)
+
+
+def _all(table: Table, broken: Broken, ring: seal_keys.Ring | None, start: Start) -> tuple[Broken, ...]:
+    """All that is wrong with a log of which the first break is known."""
+    if ring is None:
+        return (broken,)
+    rows = (row for chunk in read_rows(table.pk, 1, _NO_END) for row in chunk)
+    traces = examine(scope_of(table.code), rows, ring, start)
+    if not traces or not broken.problem.startswith(_BY_SEAL):
+        alike = (Trace.CHANGED, Trace.BACK_DATED, Trace.MISSING)
+        others = [trace for trace in traces if trace.seq != broken.seq or trace.kind not in alike]
+        return (broken, *(Broken(table.code, trace.seq, trace.text) for trace in others))
+    return tuple(Broken(table.code, trace.seq, trace.text) for trace in traces)
+
+
+#: Beyond any position.
+_NO_END: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was found in something that is kept beside the logs: its name, what it is when it is whole (empty: nothing
+    worth a word), what is wrong with it, and why some of it could not be checked.
+    """
+
+    name: str
+    summary: str
+    problems: tuple[Broken, ...] = ()
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What `verify_log` was asked: the tables, and what else; see its options. `files`: read attached files too."""
+
+    tables: tuple[str, ...]
+    seals: bool = True
+    files: bool = True
+    heads: str = ""
+    public_key: str = ""
+
+
+#: Whoever keeps something beside the logs adds here what verifies it. It may raise `CommandError` for a bad option.
+BESIDE: list[Callable[[Asked], Iterator[Beside]]] = []
 
 
 def keep_walk(result: Verified) -> None:

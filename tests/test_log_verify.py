@@ -115,6 +115,9 @@ def test_one_row_rewritten_with_its_hash_breaks_the_next(log: Lines) -> None:
     rehash(6)
     broken = verify_table("B07").broken
     assert broken is not None
+    assert str(broken) == "B07 position 6: its seal does not match its content"
+    broken = verify_table("B07", seals=False).broken
+    assert broken is not None
     assert str(broken) == "B07 position 7: its previous hash is not the hash of the row before"
 
 

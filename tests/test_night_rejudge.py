@@ -10,10 +10,12 @@ import random
 from collections import Counter
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -436,15 +438,18 @@ def test_a_row_changed_after_it_was_checked_is_found_in_a_log_that_is_not_long(l
     assert night.chain.problem == "its hash does not match its content"
 
 
-def test_a_log_written_anew_from_a_row_on_is_found(log: Lines) -> None:
-    """Every hash fits, and the head's: only the hash that an earlier audit saw does not."""
+def test_a_log_written_anew_from_a_row_on_is_found(log: Lines, tmp_path: Path) -> None:
+    """Every hash fits, and the head's: only the seal does not, and the hash that an earlier audit saw."""
     row = Table.objects.get()
     before = TableEvent.objects.get(seq=row.last_seq)
     hashed = row_hash(before.prev_hash, before.seq, before.payload, "nobody", before.recorded_at)
     tamper("UPDATE dealing_tableevent SET actor = 'nobody', hash = %s WHERE seq = %s", hashed, before.seq)
     tamper("UPDATE dealing_table SET last_hash = %s", hashed)
-    assert rejudge_table(row, *WIDE).chain.whole
-    night = rejudge_table(row, *WIDE, checked=(before.seq, before.hash))
+    chain = rejudge_table(row, *WIDE).chain
+    assert (chain.broken_at, chain.problem) == (before.seq, "its seal does not match its content")
+    with override_settings(KEYS_DIR=tmp_path):  # without the key
+        assert rejudge_table(row, *WIDE).chain.whole
+        night = rejudge_table(row, *WIDE, checked=(before.seq, before.hash))
     assert night.chain.broken_at == before.seq
     assert night.chain.problem == "its hash is not the one that an earlier audit found there"
 

@@ -108,6 +108,37 @@ CHAIN: Final = (
         gettext_lazy("The entry is filed under something else than it says ({column}: {value}; it says {line})."),
         _column,
     ),
+    _said(
+        "its seal does not match its content",
+        gettext_lazy(
+            "What the entry says was changed after it was recorded, or it was put in: its seal is not genuine."
+        ),
+    ),
+    _said(
+        r"was sealed as position (?P<n>\d+)",
+        gettext_lazy("The entry stood at position {n}: it was moved, or entries before it were taken out or put in."),
+    ),
+    _said(
+        r"its time of recording was changed; it was recorded at (?P<at>\S+)",
+        gettext_lazy("Its time of recording was changed afterwards; it was recorded at {at}."),
+    ),
+    _said("has no seal", gettext_lazy("The entry has no seal: something else than this system put it in.")),
+    _said(
+        "is sealed with key (?P<key>[^,]*), which is not among the keys here",
+        gettext_lazy("The entry is sealed with key {key}, which is not known here."),
+    ),
+    _said(
+        "its seal was not made after the row before",
+        gettext_lazy("The entry does not follow on the one before it, by its seal: one was put in or taken out here."),
+    ),
+    _said(
+        "its hash is not the one that it had when sealing began",
+        gettext_lazy("The entries up to here are not those that there were when this system began to seal entries."),
+    ),
+    _said(
+        "was recorded earlier than the row before",
+        gettext_lazy("The entry’s time of recording is earlier than that of the one before it."),
+    ),
     _said("is earlier than the row before", gettext_lazy("The entry has an earlier time than the one before it.")),
     _said(
         r"is missing; the table's head says that there are (?P<n>\d+) events",
