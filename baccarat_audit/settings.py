@@ -336,6 +336,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "defaultModelsExpandDepth": 0},
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [],  # choices stand where they are chosen from, under no name of their own
     "TAGS": [
         {"name": "Tables", "description": "What happens at the tables: also for devices, of their own tables."},
         {"name": "Incidents", "description": "What went wrong, and what was decided."},
