@@ -100,7 +100,7 @@ def test_a_hand_event_by_event(post: Post, b07: Table) -> None:
         if event["event"] == "burn_card":
             assert answer["burn_due"] == 2
     assert answer["next"] == "P3"
-    status, said = post(MISTAKE, query="?settlement=1")
+    status, said = post(MISTAKE, query="?settlement=true")
     assert status == 201
     (answer,) = said["events"]
     (found,) = answer["raised"]
@@ -241,6 +241,8 @@ def test_the_writer_may_say_where_the_log_is_to_stand(post: Post, b07: Table) ->
     assert post(HAND, query="?expected_seq=4")[0] == 201
     status, said = post(HAND, query="?expected_seq=x")
     assert (status, list(said["errors"])) == (400, ["expected_seq"])
+    status, said = post(HAND, query="?settlement=1&expect=4")
+    assert (status, list(said["errors"])) == (400, ["expect"])
 
 
 def test_lines_of_a_log_file(post: Post, b07: Table) -> None:

@@ -29,6 +29,7 @@ from dealing.permissions import May
 
 from .news import HUB, Message, read_page
 from .problems import Problem
+from .recording_schema import feed_schema
 from .shared import ApiView
 from .views import table_seen
 
@@ -58,8 +59,10 @@ class FeedView(ApiView):
     """The live feed of a table."""
 
     needs = May.READ_TABLE
+    tag = "Tables"
     renderer_classes = (EventStreamRenderer, JSONRenderer)
 
+    @feed_schema
     def get(self, request: Request, table: str) -> StreamingHttpResponse:
         """Every row of the table's log after a position, and those that are still to come.
 

@@ -19,6 +19,7 @@ from dealing.rules.events import EventError, decode_line
 
 from .problems import Problem
 from .recording import NoSuchTable, Outcome, Refused, record_in_order
+from .recording_schema import record_schema
 
 #: How many events one request may bring.
 MOST_EVENTS: Final = 500
@@ -84,6 +85,7 @@ class RecordsEvents:
 
     parser_classes = (EventsParser, LinesParser)
 
+    @record_schema
     def record(self, request: Request, table: str) -> Response:
         """Record one event, or several in order; the judge's word on each.
 
@@ -93,8 +95,7 @@ class RecordsEvents:
         user = request.user
         if not may(user, May.RECORD):
             raise PermissionDenied(refusal(May.RECORD) if roles(user) else refusal(May.READ))
-        expected = _position(request.query_params.get("expected_seq"), "expected_seq")
-        settlement = request.query_params.get("settlement") in ("1", "true")
+        expected, settlement = _asked(request.query_params)
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             raise Problem("length-required")  # by WSGI it cannot be told where such a body ends
         items = request.data
@@ -110,6 +111,16 @@ class RecordsEvents:
             _refuse(items, done, done.refused)
         answer = {"table": table, "events": done.answers}
         return Response(answer, status=status.HTTP_201_CREATED if done.new else status.HTTP_200_OK)
+
+
+def _asked(params: Mapping[str, str]) -> tuple[int | None, bool]:
+    """The position that is expected, and whether the settlement is wanted. Raises `Problem` naming what will not do."""
+    if unknown := sorted(set(params) - {"expected_seq", "settlement"}):
+        raise Problem("invalid", errors={name: [_("There is no such filter.")] for name in unknown})
+    settlement = params.get("settlement", "false")
+    if settlement not in ("true", "false"):
+        raise Problem("invalid", errors={"settlement": [_("Say “true” or “false”.")]})
+    return _position(params.get("expected_seq"), "expected_seq"), settlement == "true"
 
 
 def _position(text: str | None, name: str) -> int | None:
