@@ -1,5 +1,6 @@
 # make run    serve the product with demo data           make test   everything the project checks
 # make lint   the quick checks alone                      make bench  the benchmarks
+# make audit  known flaws of the packages (asks PyPI)
 # make pictures  the pictures in docs/        make clean  remove what was made, but not var/ (the data)
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
-.PHONY: run test lint suite bench pictures clean
+.PHONY: run test lint audit suite bench pictures clean
 .DELETE_ON_ERROR:
 
 # Asked before anything is printed: the log-ins of a server that cannot start lead nowhere.
@@ -34,12 +35,25 @@ run: .venv/.product
 
 test: lint suite
 
+BANDIT := $(BIN)/bandit --quiet --configfile pyproject.toml --recursive baccarat_audit dealing incidents manage.py gunicorn.conf.py
+
 lint: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BANDIT)
 	env -u DATABASE_URL -u REDIS_URL $(MANAGE) makemigrations --check --dry-run
+
+# Not part of `make test`: what it answers changes by the day, and it needs PyPI's vulnerability service.
+AUDIT_ARGS ?=
+
+audit: .venv/.dev
+	$(BANDIT)
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement requirements-dev.txt $(AUDIT_ARGS) || { \
+		echo "Some package has a known flaw, or could not be asked about: see above. Packages are looked up one by one at" >&2; \
+		echo "https://pypi.org/pypi/PACKAGE/VERSION/json; another service: make audit AUDIT_ARGS='--vulnerability-service osv'" >&2; \
+		exit 1; }
 
 # The whole suite on the embedded default; then, where services are named, what touches them once more on those.
 # The tests in a browser stand one after the other and take most of the time: a worker that has nothing left takes some
