@@ -4,8 +4,11 @@ DATABASE_URL          postgres://... or sqlite:///...; left out: the SQLite file
 REDIS_URL             redis://...: cache and Celery broker; left out: a cache in memory, tasks run where they are called
 ALLOWED_HOSTS         comma-separated host names the site is published under; left out: this machine only
 SECRET_KEY            required once ALLOWED_HOSTS is set; for this machine only, a random one is kept in var/
+SECRET_KEY_FALLBACKS  comma-separated earlier ones, from newest to oldest: sessions and authenticator apps go on working
 HTTPS                 default: on once ALLOWED_HOSTS is set. Secure cookies, redirect, HSTS
 BEHIND_PROXY          1 where a proxy ends TLS and sets (and never passes on) X-Forwarded-Proto
+PROXIES               how many proxies stand one behind the other in front of this server, each adding to X-Forwarded-For;
+                      default 1 with BEHIND_PROXY, else 0
 CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
 VAR_DIR               where the SQLite file and the kept secret key live; default var/
@@ -20,16 +23,24 @@ SITE_URL              the address under which people reach this site, for links 
 EMAIL_URL             how mails go out: smtp+tls://user:password@host:587, smtp+ssl://...:465, smtp://host:25 (special
                       characters percent-encoded); consolemail:// prints them; left out: kept as files under var/mail
 DEFAULT_FROM_EMAIL    whom mails come from; default: audit@ and the host of SITE_URL
+SECOND_FACTOR         required: managers and administrators get nothing without one; optional: who set one up gives it.
+                      Default: required once ALLOWED_HOSTS is set
+LOCKOUT_MINUTES       how long wrong passwords keep out; default 15
+SESSION_IDLE_MINUTES  after how long the session of a manager, auditor or administrator ends that is left alone; default
+                      60, 0: never. Those who record and supervise work at a table all night and are not sent away
+SESSIONS_PER_PERSON   how many sessions somebody may have at once; the oldest ends; default 10
 METRICS_TOKEN         what Prometheus sends as bearer token to read /metrics; left out: managers and auditors only
 AUDIT_AFTER_CLOSE     minutes from the end of a gaming day to its audit; default 5
 AUDIT_TICK            seconds between two looks at what is to be audited; default 60
 AUDIT_LEASE           seconds without a sign of life after which a table's audit is another worker's; default 60
 AUDIT_RESEND          seconds after which a table's audit that no worker has begun is sent again; default 300
-MIGRATE_LOCK_SECONDS  on PostgreSQL, how long a schema change may make recording wait before it gives way; default 2
-MIGRATE_PATIENCE      seconds for which `migrate` then tries again; default 600
+FEED_SECONDS          how long one connection to a table's live feed lasts; the client then comes again; default 25
+FEEDS_PER_PROCESS     how many live feeds a process of gunicorn serves at once, each on a thread of its own; default 2
 WEBHOOK_PRIVATE_NETWORKS  comma-separated networks (10.20.0.0/16) inside the house that webhooks may be sent to; left out:
                       public addresses only, and where the site is not published this machine
 WEBHOOK_KEYS          comma-separated: the first seals the secrets of webhooks, all of them open; left out: SECRET_KEY
+MIGRATE_LOCK_SECONDS  on PostgreSQL, how long a schema change may make recording wait before it gives way; default 2
+MIGRATE_PATIENCE      seconds for which `migrate` then tries again; default 600
 DEBUG                 1 on a developer's machine; never where people can reach it
 
 Each of them may also stand in a file that NAME_FILE names, as container engines and systemd hand over secrets.
@@ -40,6 +51,7 @@ Importing this module opens no database and no socket: `audit_log` runs without 
 import os
 import secrets
 import tempfile
+from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -56,14 +68,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
-DEBUG = env.bool("DEBUG", default=False)
-
-# Hosts and secrets: nobody but this machine is served until somebody says under which name.
-
 # The keys of the log's evidence. Whoever holds them and the database can rewrite the past: they are kept apart from it.
 KEYS_DIR = Path(env.str("KEYS_DIR", default=str(VAR_DIR / "keys")))
 SEAL_KEYS = env.str("SEAL_KEYS", default="")
 SIGNING_KEY = env.str("SIGNING_KEY", default="")
+DEBUG = env.bool("DEBUG", default=False)
+
+# Hosts and secrets: nobody but this machine is served until somebody says under which name.
+
 PUBLISHED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
 ALLOWED_HOSTS = PUBLISHED_HOSTS or ["localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -96,6 +108,8 @@ if not SECRET_KEY:
         raise ImproperlyConfigured("Set SECRET_KEY: ALLOWED_HOSTS publishes this site, and DEBUG is off.")
     SECRET_KEY = kept_secret_key(VAR_DIR / "secret_key")
 
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
+
 # What runs.
 
 INSTALLED_APPS = [
@@ -106,15 +120,20 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "axes",
     "csp",
     "django_celery_beat",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "baccarat_audit.operations",
     "dealing",
     "dealing.devices",
+    "dealing.accounts",
     "incidents",
     "incidents.webhooks",
 ]
@@ -127,12 +146,15 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "dealing.accounts.middleware.HeadersMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dealing.accounts.middleware.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "dealing.people_middleware.LoginRedirectMiddleware",
     "dealing.people_middleware.YearsMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "baccarat_audit.urls"
@@ -283,8 +305,9 @@ METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # People.
 
-AUTHENTICATION_BACKENDS = ["dealing.people_backend.PeopleBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "dealing.people_backend.PeopleBackend"]
 SESSION_ENGINE = "dealing.people_backend"
+SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -296,7 +319,29 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
-SESSION_COOKIE_AGE = 12 * 60 * 60  # seconds: no shift is longer
+# A second factor, and for whom it is: `dealing.accounts.factors`, `dealing.permissions.SECOND_FACTOR`.
+_second_factor = env.str("SECOND_FACTOR", default="required" if PUBLISHED_HOSTS else "optional")
+if _second_factor not in ("required", "optional"):
+    raise ImproperlyConfigured(f"SECOND_FACTOR is “required” or “optional”, not “{_second_factor}”.")
+SECOND_FACTOR_REQUIRED = _second_factor == "required"
+OTP_TOTP_ISSUER = f"Baccarat audit {urlsplit(SITE_URL).hostname or ''}".strip()
+
+# Wrong passwords are counted by django-axes; how many are enough stands in `dealing.accounts.limits`.
+AXES_HANDLER = "dealing.accounts.limits.Limits"
+AXES_LOCKOUT_CALLABLE = "dealing.accounts.limits.locked_page"
+AXES_CLIENT_IP_CALLABLE = "dealing.accounts.addresses.address_of"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=env.int("LOCKOUT_MINUTES", default=15))
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_DISABLE_ACCESS_LOG = True  # `accounts.SecurityEvent` is the log
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+SESSION_COOKIE_AGE = 12 * 60 * 60  # seconds from the log-in: no shift is longer
+SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
+SESSIONS_PER_PERSON = env.int("SESSIONS_PER_PERSON", default=10)
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -320,6 +365,11 @@ REST_FRAMEWORK = {
     "COERCE_DECIMAL_TO_STRING": True,
 }
 
+# A table's live feed. Under gunicorn each holds a thread: the rest of the threads is for those who record. An ASGI server
+# (`baccarat_audit.asgi`) holds none for them.
+FEED_SECONDS = env.int("FEED_SECONDS", default=25)
+FEEDS_PER_PROCESS = env.int("FEEDS_PER_PROCESS", default=2)
+
 # The description of the API; what the operations have in common says `dealing.api.schema`.
 SPECTACULAR_SETTINGS = {
     "TITLE": "Baccarat audit",
@@ -331,10 +381,6 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "defaultModelsExpandDepth": 0},
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [],  # choices stand where they are chosen from, under no name of their own
     "TAGS": [
@@ -352,11 +398,18 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^health/$", r"^metrics$"]  # asked by a balancer, and by Prometheus, from inside
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:
+    # Browsers take cookies of such a name from this very host alone, by https, for all of it.
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
 LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=365 * 24 * 60 * 60) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-if env.bool("BEHIND_PROXY", default=False):
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+PROXIES = env.int("PROXIES", default=int(BEHIND_PROXY))
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Being in the browsers' preload list is for the owner of the whole domain to decide.
@@ -415,5 +468,9 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"django": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
+    "loggers": {
+        "django": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        # It writes what was typed as a name, which may be a password; ours are in `dealing.accounts.events`.
+        "axes": {"level": "ERROR"},
+    },
 }

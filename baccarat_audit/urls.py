@@ -24,6 +24,7 @@ urlpatterns = [
     path("look/", include("dealing.look_urls")),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("account/", include("dealing.accounts.urls")),
     path("preferences/", preferences, name="preferences"),
     path("language/", set_language, name="set_language"),
     path("admin/", admin.site.urls),

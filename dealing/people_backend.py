@@ -5,8 +5,10 @@ Both are read by every request; the ORM composes their statements anew each time
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
@@ -14,6 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from dealing import rows
+from dealing.accounts.standing import Standing
 from dealing.models import StaffMember
 from dealing.permissions import keep_roles
 
@@ -44,11 +47,49 @@ class PeopleBackend(ModelBackend):
 
 
 class SessionStore(DatabaseSessionStore):
-    """Django's sessions in the database."""
+    """Django's sessions in the database, in rows that say whose they are, from where, and when they end."""
+
+    #: The row that was read; None before, and for a session that is new.
+    row: Any = None
+
+    @classmethod
+    def get_model_class(cls) -> Any:
+        from dealing.accounts.models import Session
+
+        return Session
 
     def _get_session_from_db(self) -> Any:
         now = connection.ops.adapt_datetimefield_value(timezone.now())
-        found = rows.select_one(self.model, "WHERE session_key = %s AND expire_date > %s", [self.session_key, now])
-        if found is None:
+        self.row = rows.select_one(self.model, "WHERE session_key = %s AND expire_date > %s", [self.session_key, now])
+        if self.row is None:
             self._session_key = None
-        return found
+        return self.row
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        """The row for what is to be kept."""
+        now = timezone.now()
+        standing = Standing.of(data)
+        if SESSION_KEY not in data or standing is None:
+            ends, began, address, browser = now + dt.timedelta(seconds=self.get_expiry_age()), now, None, ""
+        else:
+            ends, began = standing.good_until(now), standing.began_at
+            address, browser = standing.address, standing.browser
+        return self.model(
+            session_key=self._get_or_create_session_key(),
+            session_data=self.encode(data),
+            expire_date=ends,
+            user_id=data.get(SESSION_KEY),
+            began_at=began,
+            last_seen_at=now,
+            address=address,
+            browser=browser,
+        )
+
+    def seen(self) -> None:
+        """Note that the person did something, now and then; the session of somebody idle ends later for it."""
+        standing = Standing.of(self)
+        if self.row is None or standing is None:
+            return
+        now = timezone.now()
+        if now - self.row.last_seen_at >= standing.seen_every:
+            self.model.objects.filter(pk=self.row.pk).update(last_seen_at=now, expire_date=standing.good_until(now))

@@ -21,23 +21,40 @@ from django.views.decorators.http import require_http_methods
 from django.views.i18n import LANGUAGE_QUERY_PARAMETER
 from django.views.i18n import set_language as django_set_language
 
+from dealing.accounts.owing import owing
+from dealing.accounts.passkeys import work as passkeys_work
 from dealing.look import THEME_COOKIE, THEMES, keep_theme
 from dealing.models import StaffMember
 from dealing.people import keep_language, staff_language
 
 
 class LogIn(LoginView):
-    """The log-in page. It gives the person the language that was kept for them."""
+    """The log-in page. It gives the person the language that was kept for them, and leads on to the second factor."""
 
     redirect_authenticated_user = True
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer; who owes the second factor alone is led to it from whichever page wanted a log-in."""
+        if request.method in ("GET", "HEAD") and (owes := owing(request)) is not None:
+            return owes
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """What the page draws."""
+        return {**super().get_context_data(**kwargs), "with_passkey": passkeys_work(self.request)}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Log the person in and set their language."""
         response = super().form_valid(form)
-        language = staff_language(form.get_user())
-        if language and check_for_language(language):
-            _set_language_cookie(response, language)
+        set_language_of(response, form.get_user())
         return response
+
+
+def set_language_of(response: HttpResponse, user: Any) -> None:
+    """Have the answer's cookie say the language that was kept for the person."""
+    language = staff_language(user)
+    if language and check_for_language(language):
+        _set_language_cookie(response, language)
 
 
 def _set_language_cookie(response: HttpResponse, language: str) -> None:

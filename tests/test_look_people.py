@@ -9,13 +9,13 @@ import pytest
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.contrib.sessions.models import Session
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from dealing import people as roles
+from dealing.accounts.models import Session
 from dealing.models import StaffMember
 from dealing.people_backend import PeopleBackend
 from dealing.people_middleware import LoginRedirectMiddleware

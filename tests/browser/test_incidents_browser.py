@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
+from dealing.accounts.models import Session
 from incidents.models import Decision
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.incident_logs import House

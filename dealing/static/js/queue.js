@@ -209,7 +209,7 @@
 
   // The cookie and not the page: after a log-in in another tab the page's own token is old.
   function token() {
-    const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+    const cookie = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]+)/);
     const input = document.querySelector("#console [name=csrfmiddlewaretoken]");
     return cookie ? cookie[1] : input ? input.value : "";
   }
