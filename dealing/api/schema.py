@@ -6,6 +6,7 @@ path parameters, filters, rights and tag follow from the view itself. `problems`
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from django.conf import settings
@@ -90,6 +91,11 @@ class ApiSchema(AutoSchema):
     def get_description(self) -> str:
         """What the method says; of a list what its view says."""
         return str(self.view.__doc__) if self._is_list_view() and self.view.__doc__ else super().get_description()
+
+    def get_summary(self) -> str:
+        """The first words of the description."""
+        summary = super().get_summary()
+        return summary or re.split(r"[.:,;]\s|\.$", " ".join(self.get_description().split()), maxsplit=1)[0]
 
     def _get_response_bodies(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(*args, **kwargs)
