@@ -16,6 +16,7 @@ KEYS_DIR              where the keys lie that seal the log and sign its heads, o
                       keys/ in VAR_DIR, made on first use (docs/audit-trail.md)
 SEAL_KEYS             the keys that seal the log, in place of seal.keys there: 64 hex digits each, comma-separated, the
                       newest last
+HEADS_DIR             where copies of the signed heads are kept outside the database; default signed_heads/ in VAR_DIR
 SIGNING_KEY           the Ed25519 key that signs the log's heads, as PEM, in place of signing_key.pem there
 LOG_LEVEL             default INFO
 SITE_URL              the address under which people reach this site, for links in mails; default: https and the first
@@ -74,6 +75,7 @@ SEAL_KEYS = env.str("SEAL_KEYS", default="")
 SIGNING_KEY = env.str("SIGNING_KEY", default="")
 DEBUG = env.bool("DEBUG", default=False)
 
+HEADS_DIR = Path(env.str("HEADS_DIR", default=str(VAR_DIR / "signed_heads")))
 # Hosts and secrets: nobody but this machine is served until somebody says under which name.
 
 PUBLISHED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
@@ -137,6 +139,7 @@ INSTALLED_APPS = [
     "incidents",
     "incidents.webhooks",
 ]
+    "incidents.trail",
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -19,6 +19,7 @@ from dealing.permissions import May
 
 from . import attachments
 from .models import Incident, IncidentAttachment
+from .trail.writing import Kind, note
 
 #: How many files an incident may have.
 LIMIT: Final = 20
@@ -41,7 +42,7 @@ def do_attach_file(incident: Incident, user: User, upload: UploadedFile, caption
             Table.objects.select_for_update().get(pk=incident.table_id)
             if incident.attachments.count() >= LIMIT:
                 raise ValidationError({"file": _("This incident has %(limit)d files already.") % {"limit": LIMIT}})
-            return IncidentAttachment.objects.create(
+            kept = IncidentAttachment.objects.create(
                 incident=incident,
                 name=plain_name(upload.name or "", kind),
                 caption=caption.strip(),
@@ -53,6 +54,8 @@ def do_attach_file(incident: Incident, user: User, upload: UploadedFile, caption
                 added_by_name=user.get_full_name() or user.get_username(),
                 added_at=timezone.now(),
             )
+            note(incident, Kind.ATTACHMENT, kept, user.get_username())
+            return kept
     except BaseException:
         attachments.discard(stored.name)
         raise

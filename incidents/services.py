@@ -26,6 +26,7 @@ from dealing.wording import action_name
 from . import rulings
 from .models import Decision, Incident, IncidentFinding, IncidentReview
 from .selectors import Case, citations, load_case, recorded_by
+from .trail.writing import Kind, note, note_incidents
 from .webhooks import telling
 from .wording import obstacle_text, unanswered_text
 
@@ -65,6 +66,7 @@ def sync_incidents(
         shoe__table=OuterRef("table"), shoe__number=OuterRef("shoe_number"), number=OuterRef("hand_number")
     )
     incidents = {}
+    changed: list[Incident] = []
     for incident in known.annotate(hand_there=Exists(hand_of_it)):
         place = (incident.shoe_number, incident.hand_number)
         incidents[place] = incident
@@ -72,10 +74,14 @@ def sync_incidents(
             found[place] = (incident.ruleset, ())  # an amendment took the whole hand out of the log
     for place, (ruleset, findings) in found.items():
         if findings or place in incidents:
-            _sync(table, place, ruleset, findings, incidents.get(place))
+            changed += _sync(table, place, ruleset, findings, incidents.get(place))
+    note_incidents(table, changed, row.actor)
 
 
-def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None) -> None:
+def _sync(
+    table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None
+) -> list[Incident]:
+    """Bring one incident up to date; the incident, where that changed it."""
     if incident is None:
         raised_by = TableEvent.objects.only("seq", "at").get(table=table, seq=findings[0]["seq"][-1])
         incident = Incident(
@@ -94,7 +100,7 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
     status = status_of(findings, decision)
     same = [row.as_dict() for row in rows] == list(findings)
     if same and (incident.status, incident.ruleset) == (status, ruleset):
-        return
+        return []
     incident.status, incident.ruleset = status, ruleset
     incident.version += 1
     incident.save()
@@ -104,6 +110,7 @@ def _sync(table: Table, place: Place, ruleset: str, findings: Sequence[Finding],
         IncidentFinding.objects.bulk_create(finding_rows(incident, findings))
     if incident.pk != _being_decided.get():
         telling.incident_changed(incident, before, findings)
+    return [incident]
 
 
 def finding_rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:
@@ -193,6 +200,8 @@ def do_decide_incident(
         incident.status = status_of(after, decision)
         incident.version += 1
         incident.save(update_fields=["status", "version"])
+        note(incident, Kind.DECISION, decision, user.get_username())
+        note_incidents(incident.table, [incident], user.get_username())
         telling.decision_made(decision, incident)
     return decision
 
@@ -334,7 +343,7 @@ def do_review_incident(
         values = kept_of(last)
         values |= {name: value.strip() if isinstance(value, str) else value for name, value in said.items()}
         check_review(incident, last, values, seen=seen)
-        return IncidentReview.objects.create(
+        written = IncidentReview.objects.create(
             incident=incident,
             number=1 if last is None else last.number + 1,
             written_by=user,
@@ -343,6 +352,8 @@ def do_review_incident(
             **{f"{role}_name": staff_name(values.get(role)) for role in ("dealer", "supervisor", "second_reviewer")},
             **{"dealt_by" if isinstance(value, Dealer) else name: value for name, value in values.items()},
         )
+        note(incident, Kind.REVIEW, written, user.get_username())
+    return written
 
 
 def kept_of(last: IncidentReview | None) -> dict[str, Any]:

@@ -107,10 +107,12 @@ def make_month(venue: Venue, month: dt.date) -> AuditReport | None:
             flags=len(figures.flags),
             chain_whole=all(line.chain_whole for line in figures.days),
         )
+        from incidents.trail.writing import note_report
         from incidents.webhooks.telling import report_done
 
         from .deliver import enqueue
 
+        note_report(made)
         enqueue(made)
         report_done(made)
     return made
@@ -118,9 +120,11 @@ def make_month(venue: Venue, month: dt.date) -> AuditReport | None:
 
 def _dress(report: AuditReport) -> None:
     """Draw its plots and write its files: a failure of these takes nothing from the report."""
+    from incidents.trail import heads
+
     from . import files, plots
 
-    for step in (plots.draw, files.make_all):
+    for step in (heads.sign_report, plots.draw, files.make_all):
         try:
             step(report)
         except Exception:

@@ -435,6 +435,7 @@ def _fail(run: AuditRun, reason: str) -> None:
 
 def _report(run: AuditRun) -> AuditReport | None:
     """Make the report of a run; None where the last revision says the same."""
+    from incidents.trail.writing import note_report
     from incidents.webhooks.telling import report_done
 
     from .deliver import enqueue
@@ -463,6 +464,7 @@ def _report(run: AuditRun) -> AuditReport | None:
         flags=len(figures.game.flags),
         chain_whole=not figures.attention.broken,
     )
+    note_report(report)
     enqueue(report)
     report_done(report)
     return report
@@ -511,9 +513,12 @@ def _send_dress(report: int) -> None:
 
 def dress(report: AuditReport) -> None:
     """Make what hangs on a report: drawings, the month's report, files, mails. What fails holds up nothing else."""
+    from incidents.trail import heads
+
     from . import deliver, files, monthly, plots
 
-    for step in (plots.draw, monthly.after, files.make_all):
+    # Signed before its files are made: what these print is the evidence that leaves the house.
+    for step in (heads.sign_report, plots.draw, monthly.after, files.make_all):
         try:
             step(report)
         except Exception:
