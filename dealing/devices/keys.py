@@ -16,6 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from dealing import rows
+from dealing.accounts import events
 from dealing.permissions import DEVICE, SUPERVISING_DEVICE
 
 from .models import Device, DeviceKey
@@ -68,6 +69,7 @@ def make_key(device: Device, by: str, expires_at: dt.datetime | None = None) -> 
         created_by=by,
         expires_at=expires_at,
     )
+    events.record(events.Kind.KEY_MADE, f"device:{device.code}", by=by, detail=prefix)
     return key, f"{SCHEME}_{prefix}_{secret}"
 
 
@@ -82,7 +84,8 @@ def rotate(device: Device, by: str, overlap: dt.timedelta = OVERLAP) -> tuple[De
 
 def revoke(key: DeviceKey, by: str) -> None:
     """From now on the key opens nothing. Again: nothing changes."""
-    DeviceKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now(), revoked_by=by)
+    if DeviceKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now(), revoked_by=by):
+        events.record(events.Kind.KEY_REVOKED, f"device:{key.device.code}", by=by, detail=key.prefix)
     key.refresh_from_db()
 
 
