@@ -178,8 +178,8 @@ class Hub:
             )
             for watch in watches:
                 self._catch_up(watch, heads.get(watch.table.pk, 0))
-        except DatabaseError:
-            logger.warning("feed: the log cannot be read now", exc_info=True)
+        except DatabaseError as error:
+            logger.warning("feed: the log cannot be read now: %s", error)
             connection.close()
 
     def _catch_up(self, watch: Watch, head: int) -> None:
@@ -236,8 +236,8 @@ class _Told:
                 named.add(int(message["data"]))
                 message = self._heard.get_message(timeout=0)
             return named
-        except (redis.RedisError, OSError, ValueError):
-            logger.warning("feed: Redis does not tell what is new", exc_info=True)
+        except (redis.RedisError, OSError, ValueError) as error:
+            logger.warning("feed: Redis does not tell what is new: %s", error)
             self.close()
             self._rest_until = time.monotonic() + REDIS_REST
             return None
