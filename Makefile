@@ -30,7 +30,7 @@ run: .venv/.product
 	@$(MANAGE) demo
 	@SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" LOG_LEVEL=WARNING $(MANAGE) nightly_audit >/dev/null || true # what fails is said, and the server starts all the same
 	@echo "Open http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
-	@exec env SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
+	@exec env SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" ACCESS_LOG="$${ACCESS_LOG:-0}" $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
 		--log-level warning
 
 test: lint suite

@@ -1,8 +1,21 @@
 """How gunicorn runs the product. The command line (see the Makefile) and GUNICORN_CMD_ARGS say how much of it."""
 
 import gc
+import logging
+import os
 import sys
 from typing import Any
+
+# The server's own lines have the form of all others; requests are told by the product itself (`baccarat_audit.access`).
+logconfig_dict = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "baccarat_audit.logs.formatter", "environment": os.environ}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "loggers": {"gunicorn.error": {"handlers": ["stderr"], "propagate": False}},
+}
+logging.captureWarnings(True)
 
 
 def post_worker_init(worker: Any) -> None:

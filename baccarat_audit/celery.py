@@ -7,6 +7,8 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
+from . import request_ids  # noqa: F401 - its signals carry the number of a request into the tasks it leaves
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "baccarat_audit.settings")
 
 app = Celery("baccarat_audit")
@@ -21,3 +23,4 @@ def _log_as_the_pages_do(**_signal: Any) -> None:
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
+    logging.captureWarnings(True)

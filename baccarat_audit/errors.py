@@ -1,22 +1,35 @@
-"""The pages for what went wrong: a person never sees a stack trace."""
+"""The pages for what went wrong, and the problems that programs get: nobody ever sees a stack trace."""
 
 import logging
+import sys
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
+from .api import problem_answer
+
 logger = logging.getLogger(__name__)
+
+#: What a program is told, by status.
+PROBLEMS = {400: "invalid", 403: "not-allowed", 404: "not-found", 500: "failed"}
 
 
 def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
+    if request.path.startswith("/api/"):
+        down = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+        return problem_answer(request, "unavailable" if down else PROBLEMS[status], reason)
+    number = getattr(request, "request_id", "")
     try:
-        return render(request, f"errors/{status}.html", {"reason": reason}, status=status)
+        about = {"reason": reason, "request_id": number}
+        return render(request, f"errors/{status}.html", about, status=status)
     except Exception:
         # The page itself may need what is broken (the database, say); plain words need nothing.
         logger.exception("error page %s could not be rendered", status)
         return HttpResponse(
-            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status},
+            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status}
+            + (f"\n{number}\n" if number else ""),
             status=status,
             content_type="text/plain; charset=utf-8",
         )

@@ -19,6 +19,8 @@ SEAL_KEYS             the keys that seal the log, in place of seal.keys there: 6
 HEADS_DIR             where copies of the signed heads are kept outside the database; default signed_heads/ in VAR_DIR
 SIGNING_KEY           the Ed25519 key that signs the log's heads, as PEM, in place of signing_key.pem there
 LOG_LEVEL             default INFO
+LOG_FORMAT            line or json (one object a line, with the number of the request); default: json once ALLOWED_HOSTS is set
+ACCESS_LOG            default 1: one line a request in the log; 0: none
 SITE_URL              the address under which people reach this site, for links in mails; default: https and the first
                       of ALLOWED_HOSTS, else http://localhost:8000
 EMAIL_URL             how mails go out: smtp+tls://user:password@host:587, smtp+ssl://...:465, smtp://host:25 (special
@@ -142,6 +144,7 @@ INSTALLED_APPS = [
     "incidents.trail",
 
 MIDDLEWARE = [
+    "baccarat_audit.request_ids.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -459,20 +462,21 @@ STORAGES = {
 
 # Everything worth saying goes to standard error, one line an event, times in UTC.
 
+LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PUBLISHED_HOSTS else "line")
+if LOG_FORMAT not in ("line", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is “line” or “json”, not “{LOG_FORMAT}”.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
-            "()": "baccarat_audit.logs.LineFormatter",
-            "format": "{asctime} {levelname} {name} {message}",
-            "style": "{",
-        }
+        "line": {"()": "baccarat_audit.logs.LineFormatter"},
+        "json": {"()": "baccarat_audit.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        "baccarat_audit.access": {"level": "NOTSET" if env.bool("ACCESS_LOG", default=True) else "ERROR"},
         # It writes what was typed as a name, which may be a password; ours are in `dealing.accounts.events`.
         "axes": {"level": "ERROR"},
     },
