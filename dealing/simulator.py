@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from dealing.rules.bets import BET_NAMES, INSURANCE_BETS
-from dealing.rules.cards import BURN_COUNTS, CARDS, RANK_CARDS, Card
+from dealing.rules.cards import CARDS, RANK_CARDS, Card
 from dealing.rules.events import (
     Amended,
     Bet,
@@ -57,8 +57,8 @@ from dealing.rules.tableau import EMPTY, OPENING, PLACES, Layout, Place, lay
 class Mistake(StrEnum):
     """What can go wrong at a table.
 
-    A dealer's mistake has the code of the finding it is meant to raise. The last two are mistakes of the one who
-    keeps the log, put right by ``amended``; they raise nothing.
+    A dealer's mistake has the code of the finding it is meant to raise. The two typing mistakes are of the one who
+    keeps the log, put right by ``amended``; they raise nothing. The last four are none but where a ruleset says so.
     """
 
     INITIAL_CARD_MISPLACED = "initial-card-misplaced"
@@ -93,10 +93,16 @@ class Mistake(StrEnum):
     HAND_INCOMPLETE = "hand-incomplete"
     TYPED_WRONG = "typed-wrong"
     TYPED_TWICE = "typed-twice"
+    EXTRA_CARD_UNSEEN = "extra-card-unseen"
+    HELD_CARD_NOT_DEALT = "held-card-not-dealt"
+    CARD_SCAN_DIFFERS = "card-scan-differs"
+    FREE_HAND_OVER_LIMIT = "free-hand-over-limit"
 
 
 #: Mistakes made while a shoe is started: made once a shoe, wherever in a list of mistakes they stand.
-AT_START: Final = frozenset({Mistake.BURN_MISSING, Mistake.BURN_COUNT_WRONG, Mistake.EXPOSED_AT_START})
+AT_START: Final = frozenset(
+    {Mistake.BURN_MISSING, Mistake.BURN_COUNT_WRONG, Mistake.EXPOSED_AT_START, Mistake.FREE_HAND_OVER_LIMIT}
+)
 #: Mistakes of the log keeper, amended in the log; the table did nothing wrong.
 RECORDING: Final = frozenset({Mistake.TYPED_WRONG, Mistake.TYPED_TWICE})
 
@@ -108,6 +114,7 @@ USUAL_RATES: Final[dict[Mistake, float]] = dict.fromkeys(Mistake, 0.004) | {
     Mistake.BURN_MISSING: 0.02,
     Mistake.BURN_COUNT_WRONG: 0.05,
     Mistake.EXPOSED_AT_START: 0.05,
+    Mistake.FREE_HAND_OVER_LIMIT: 0.02,
 }
 
 #: Chances a hand, or what goes wrong in hand 1, 2, 3 ….
@@ -213,6 +220,7 @@ class _Dealer:
         self.table, self.shoe, self.by, self.decks, self.bets = table, shoe, by, decks, bets
         self.chance, self.repairs, self.late, self.face_down = chance, repairs, late, face_down
         self.ruleset = get_ruleset(ruleset)
+        self.procedure = self.ruleset.procedure
         self.now = start.replace(microsecond=start.microsecond // 1000 * 1000)
         self.first_seq = first_seq
         self.log: list[Event] = []
@@ -221,7 +229,11 @@ class _Dealer:
         self.copies = decks * (len(CARDS) // len(self.kinds))
         self.cards = [card for card in self.kinds for _ in range(self.copies)]
         chance.shuffle(self.cards)  # the next card out is the last of the list
+        #: The cut card lies in front of so many cards: enough for the hands after it.
+        self.cut = CUT + 6 * self.procedure.cut_card.more_hands
         self.cut_out = False
+        self.last_hand: int | None = None  # once the cut card is out
+        self.free_hands = 0  # how many are dealt without betting before the game begins
         self.seen: Counter[Card] = Counter()
         self.number: int | None = None
         self.closed_because = ""
@@ -271,17 +283,27 @@ class _Dealer:
 
     def deal_shoe(self, mistakes: Mistakes, hands: int | None) -> list[Event]:
         """Deal until the cut card is out, ``hands`` are dealt, or the shoe is taken away."""
-        self._start_shoe(self._start_mistakes(mistakes))
+        at_start = self._start_mistakes(mistakes)
+        self._start_shoe(at_start)
+        if self.procedure.free_hands is not None:
+            most = self.procedure.free_hands.most
+            if Mistake.FREE_HAND_OVER_LIMIT in at_start:
+                self.free_hands = most + 1
+            elif isinstance(mistakes, Mapping) or not mistakes:  # a list says of each hand what is to happen in it
+                self.free_hands = self.chance.randint(0, most)
         number = 0
         while not self.closed_because and (hands is None or number < hands):
             number += 1
             wanted = self._wanted(mistakes, number)
             if Mistake.HAND_AFTER_LAST in wanted and not self.cut_out:
                 self._show_cut_card(None)
+                while self.last_hand is not None and number <= self.last_hand:
+                    self._deal_hand(number, set())
+                    number += 1
             self._deal_hand(number, wanted)
-            if not self.cut_out and len(self.cards) <= CUT:
+            if not self.cut_out and len(self.cards) <= self.cut:
                 self._show_cut_card(None)
-            if self.cut_out and not self.closed_because:
+            if self.last_hand is not None and number >= self.last_hand and not self.closed_because:
                 if isinstance(mistakes, Mapping) and self._happens(mistakes.get(Mistake.HAND_AFTER_LAST, 0)):
                     self._deal_hand(number + 1, set())
                 self.closed_because = "finished"
@@ -293,13 +315,20 @@ class _Dealer:
 
     def _start_mistakes(self, mistakes: Mistakes) -> set[Mistake]:
         if isinstance(mistakes, Mapping):
-            return {mistake for mistake in AT_START if self._happens(mistakes.get(mistake, 0))}
-        return {mistake for mistake in mistakes if mistake in AT_START}
+            rates = [(mistake, mistakes.get(mistake, 0)) for mistake in Mistake if mistake in AT_START]
+            made = {mistake for mistake, rate in rates if self._known(mistake) and self._happens(rate)}
+        else:
+            made = {mistake for mistake in mistakes if mistake in AT_START}
+        return {mistake for mistake in made if self._fits(mistake, 0)}
+
+    def _known(self, mistake: Mistake) -> bool:
+        """Whether the mistake is one by this ruleset."""
+        return mistake in RECORDING or self.ruleset.raises(mistake)
 
     def _wanted(self, mistakes: Mistakes, number: int) -> set[Mistake]:
         """The mistakes to be made in this hand; it is one in which they can be made."""
         if isinstance(mistakes, Mapping):
-            drawn = {mistake for mistake, rate in mistakes.items() if self._happens(rate)}
+            drawn = {mistake for mistake, rate in mistakes.items() if self._known(mistake) and self._happens(rate)}
             return {m for m in drawn if m not in AT_START | {Mistake.HAND_AFTER_LAST} and self._fits(m, number)}
         mistake = mistakes[number - 1] if number <= len(mistakes) else None
         if mistake is None or mistake in AT_START:
@@ -312,14 +341,16 @@ class _Dealer:
 
     def _start_shoe(self, mistakes: set[Mistake]) -> None:
         self._note(ShoeOpened, ruleset=self.ruleset.name, decks=self.decks)
+        burn, card = self.procedure.burn, None
         exposed = self.chance.choice(("start", "burn")) if Mistake.EXPOSED_AT_START in mistakes else None
-        if exposed == "start":
+        if exposed == "start" or (exposed and burn.by == "none"):
             self._note(Exposed, when="start")
-        if Mistake.BURN_MISSING in mistakes:
+        if Mistake.BURN_MISSING in mistakes or burn.by == "none":
             return
-        card = self._draw()
-        self._note(BurnCard, card=card)
-        count = BURN_COUNTS[card.rank]
+        if burn.by == "first-card":
+            card = self._draw()
+            self._note(BurnCard, card=card)
+        count = burn.due(card, self.decks) or 0
         if Mistake.BURN_COUNT_WRONG in mistakes:
             count += self.chance.choice((-1, 1))
         if exposed == "burn":
@@ -337,6 +368,7 @@ class _Dealer:
         self.number = hand
         self._note(CutCard)
         self.cut_out = True
+        self.last_hand = self.fold.shoe.last_hand if self.fold.shoe else None
 
     # chance and what it leads to
 
@@ -383,6 +415,12 @@ class _Dealer:
                 return self.bets
             case Mistake.CARD_IMPOSSIBLE:
                 return bool(self._spent())
+            case Mistake.BURN_MISSING | Mistake.BURN_COUNT_WRONG:
+                return self.procedure.burn.by != "none"
+            case Mistake.FREE_HAND_OVER_LIMIT:
+                return self.procedure.free_hands is not None
+            case Mistake.HELD_CARD_NOT_DEALT | Mistake.CARD_SCAN_DIFFERS | Mistake.EXTRA_CARD_UNSEEN:
+                return self._known(mistake)
             case _:
                 return True
 
@@ -440,13 +478,14 @@ class _Dealer:
         self.main_bets: dict[int, str] = {}
         self.payments: list[tuple[int, str, Decimal]] = []
         self.later: list[_Act] = []
-        self.after_last = self.cut_out
+        self.after_last = self.last_hand is not None and number > self.last_hand
         self.insuring = False  # an insurance time is on
         self.is_over = False  # nothing more is dealt or paid
         if self._makes(Mistake.CARD_IMPOSSIBLE):
             self.cards[-self.chance.randint(1, 4)] = self.chance.choice(self._spent())
         self.mistyped_card = self.chance.randint(0, 3) if Mistake.TYPED_WRONG in wanted else -1
         self.mishandled_card = self.chance.randint(0, 3)
+        self.scanned_wrong = self.mishandled_card if Mistake.CARD_SCAN_DIFFERS in wanted else -1
         steps = (
             self._take_bets,
             self._deal_opening,
@@ -501,6 +540,8 @@ class _Dealer:
     # betting
 
     def _take_bets(self) -> None:
+        if (self.number or 0) <= self.free_hands:
+            return
         self._note(BettingOpened)
         self._decide_waiting()
         if self.bets:
@@ -508,7 +549,10 @@ class _Dealer:
                 self._take_bet()
             self._take_wrong_bets()
         void = None
-        if self._makes(Mistake.EXPOSED_DURING_BETTING):
+        if Mistake.EXPOSED_DURING_BETTING in self.wanted and self._rules("exposed-during-betting", "burn card"):
+            self.wanted.remove(Mistake.EXPOSED_DURING_BETTING)
+            self._show_and_burn()
+        elif self._makes(Mistake.EXPOSED_DURING_BETTING):
             if self._happens(0.5):
                 self._note(Exposed, when="betting", card=self.cards[-1])
             else:
@@ -521,6 +565,32 @@ class _Dealer:
             self._bet(self.chance.randint(1, 7), "tie")
         if void is not None:
             self._put_right(void)
+
+    def _rules(self, code: str, ruling: str, *cases: str) -> bool:
+        """Whether the rules demand this of a finding."""
+        return self.ruleset.ruling_for(code, *cases).ruling == ruling
+
+    def _show_and_burn(self) -> None:
+        """A card is seen while bets are taken, and burned; another one takes its place."""
+        if self._happens(0.5):
+            self._note(Exposed, when="betting", card=self.cards[-1])
+            self._burn_next()
+        else:
+            self._deal("P1")
+            self._note(Discarded, place="P1")
+            self.felt["P1"].clear()
+            self.drawn.clear()
+            self.layout = EMPTY
+
+    def _burn_next(self) -> None:
+        """The next card out is taken out of the game."""
+        self._note(Extra, card=self._draw())
+        self._note(Discarded, extra=True)
+
+    def _keep(self, card: Card) -> None:
+        """A card that came out is the next hand's first."""
+        self.seen[card] -= 1
+        self.cards.append(card)
 
     def _take_bet(self) -> None:
         offered = self._offered(self.number or 0)
@@ -563,7 +633,7 @@ class _Dealer:
 
     def _deal(self, place: Place, face: str = "up") -> None:
         """The next card that belongs to this hand goes to ``place``."""
-        if not self.cut_out and len(self.cards) <= CUT:
+        if not self.cut_out and len(self.cards) <= self.cut:
             self._show_cut_card(self.number)
         card = self._draw()
         number = len(self.drawn)
@@ -572,7 +642,11 @@ class _Dealer:
         self.layout = self.layout.after[card.value]
         if face == "down":
             self.face_down_now.append(number)
-            self._note(CardDealt, to=place, face="down")
+            if number == self.scanned_wrong and self._makes(Mistake.CARD_SCAN_DIFFERS):
+                other = self.chance.choice([c for c in self.kinds if c.rank != card.rank])
+                self._note(CardDealt, to=place, face="down", card=other)
+            else:
+                self._note(CardDealt, to=place, face="down")
         elif number == self.mistyped_card:
             self._note_mistyped_card(place, card)
         else:
@@ -594,13 +668,15 @@ class _Dealer:
         self._note(Opened, place=place, card=self.drawn[number])
 
     def _deal_opening(self) -> None:
-        down = Mistake.OPENED_OUT_OF_TURN in self.wanted or (
+        down = bool({Mistake.OPENED_OUT_OF_TURN, Mistake.CARD_SCAN_DIFFERS} & self.wanted) or (
             Mistake.TYPED_WRONG not in self.wanted and self._happens(self.face_down)
         )
         astray = self.chance.randint(1, 2) if self._makes(Mistake.INITIAL_CARD_MISPLACED) else None
         for number in range(len(self.drawn), 4):
             if number == self.mishandled_card and self._makes(Mistake.EXPOSED_DURING_DRAW):
                 self._note(Exposed, when="drawing", card=self.cards[-1])
+                if self._rules("exposed-during-draw", "burn card") and self._happens(self.repairs):
+                    self._burn_next()
             if number == self.mishandled_card and self._makes(Mistake.CARD_DROPPED):
                 self._note(Dropped, when="drawing", opened=False)
             free = [place for place in OPENING if not self.felt[place]]
@@ -673,16 +749,42 @@ class _Dealer:
         free = [place for place in _THIRDS if not self.felt[place]]
         if self.layout.due is None and free and self._makes(Mistake.CARD_OVERDRAWN):
             place = self.chance.choice(free)
-            if self._happens(0.3):  # unseen, it stays the first card of the next hand
+            if self._happens(0.3):  # unseen, it stays the first card of the next hand, unless a rule burns it
                 self._note(CardDealt, to=place, face="down")
+                if self._rules("card-overdrawn", "burn card", "down"):
+                    self.cards.pop()
+                    self._put_right(lambda note: note(Discarded, place=place))
             else:
-                self._note(CardDealt, to=place, card=self._draw())
-                self._put_right(lambda note: note(Discarded, place=place))
+                card = self._draw()
+                self._note(CardDealt, to=place, card=card)
+                if self._rules("card-overdrawn", "reuse card", "up"):
+                    self._keep(card)
+                else:
+                    self._put_right(lambda note: note(Discarded, place=place))
         if self._makes(Mistake.EXTRA_CARD_EXPOSED):
-            self._note(Extra, card=self._draw())
-            self._put_right(lambda note: note(Discarded, extra=True))
+            card = self._draw()
+            self._note(Extra, card=card)
+            if self._rules("extra-card-exposed", "reuse card"):
+                self._keep(card)
+            else:
+                self._put_right(lambda note: note(Discarded, extra=True))
+        if self._makes(Mistake.EXTRA_CARD_UNSEEN):
+            self._note(Extra, face="down")
+            if self._rules("extra-card-unseen", "burn card"):
+                self.cards.pop()
+                self._put_right(lambda note: note(Discarded, extra=True))
+        if self._makes(Mistake.HELD_CARD_NOT_DEALT):
+            self._forget_held()
         if self.after_last:
             self._put_right(self._void("dealt after the last hand of the shoe"))
+
+    def _forget_held(self) -> None:
+        """An extra card is to be kept for the next hand, and forgotten."""
+        card = self._draw()
+        self._note(Extra, card=card)
+        other = next((n for n in range(len(self.cards) - 1, -1, -1) if self.cards[n].rank != card.rank), None)
+        if other is not None:
+            self.cards[-1], self.cards[other] = self.cards[other], self.cards[-1]
 
     # insurance
 

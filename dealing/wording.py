@@ -47,7 +47,7 @@ FINDINGS: Final[Mapping[str, FindingWords]] = {
     ),
     "card-overdrawn": _finding(
         gettext_lazy("Card drawn when none was due"),
-        gettext_lazy("The hand was complete. This card belongs to the next hand."),
+        gettext_lazy("The hand was complete. This card belongs to no place of it."),
     ),
     "card-not-drawn": _finding(
         gettext_lazy("Card not drawn"),
@@ -57,13 +57,21 @@ FINDINGS: Final[Mapping[str, FindingWords]] = {
         gettext_lazy("Extra card turned face up"),
         gettext_lazy("A card that belongs to no place of this hand was seen."),
     ),
+    "extra-card-unseen": _finding(
+        gettext_lazy("Extra card drawn, unseen"),
+        gettext_lazy("A card that belongs to no place of this hand was drawn. Nobody saw its face."),
+    ),
+    "held-card-not-dealt": _finding(
+        gettext_lazy("Card kept for this hand not dealt"),
+        gettext_lazy("The hand before left a card to be this hand's first. Another one was dealt."),
+    ),
     "exposed-during-betting": _finding(
         gettext_lazy("Card seen while betting was open"),
         gettext_lazy("A card of the hand lay face up before betting was closed."),
     ),
     "dealt-during-betting": _finding(
         gettext_lazy("Card dealt while betting was open"),
-        gettext_lazy("A card was dealt face down before betting was closed. No documented rule covers it."),
+        gettext_lazy("A card was dealt face down before betting was closed."),
     ),
     "exposed-during-draw": _finding(
         gettext_lazy("Card seen while being drawn"),
@@ -71,7 +79,7 @@ FINDINGS: Final[Mapping[str, FindingWords]] = {
     ),
     "exposed-at-start": _finding(
         gettext_lazy("Card seen at the start of the shoe"),
-        gettext_lazy("A card was exposed while the shoe was started or among the burned cards. It has no effect."),
+        gettext_lazy("A card was exposed while the shoe was started or among the burned cards."),
     ),
     "opened-out-of-turn": _finding(
         gettext_lazy("Card opened out of turn"),
@@ -127,19 +135,29 @@ FINDINGS: Final[Mapping[str, FindingWords]] = {
     ),
     "card-dropped": _finding(
         gettext_lazy("Card dropped, unseen"),
-        gettext_lazy("A card left the camera's view before it was opened. It is picked up and used."),
+        gettext_lazy("A card left the camera's view before it was opened."),
     ),
     "card-dropped-opened": _finding(
         gettext_lazy("Open card dropped"),
         gettext_lazy("A card had been opened and then left the camera's view."),
     ),
+    "card-scan-differs": _finding(
+        gettext_lazy("Scan and card differ"),
+        gettext_lazy("The card that was turned up is another one than the shoe had read."),
+    ),
     "burn-missing": _finding(
         gettext_lazy("Burn left out"),
-        gettext_lazy("The first hand began without burning cards as the first card of the shoe asks."),
+        gettext_lazy("The first hand began without the burn that the rules ask for."),
     ),
     "burn-count-wrong": _finding(
         gettext_lazy("Wrong number of cards burned"),
-        gettext_lazy("The number of burned cards differs from what the first card of the shoe asks."),
+        gettext_lazy("The number of burned cards differs from what the rules ask for."),
+    ),
+    "free-hand-over-limit": _finding(
+        gettext_lazy("Hand without betting too many"),
+        gettext_lazy(
+            "Hands without betting may be dealt at the start of a shoe, up to a number. This one was beyond it."
+        ),
     ),
     "hand-after-last": _finding(
         gettext_lazy("Hand dealt after the last"),

@@ -47,6 +47,9 @@ CONTRADICTIONS: Final = (
     (CANCEL_SHOE, REPLACE_SHOE),
 )
 
+#: Findings of a card that lies beside the hand.
+EXTRA_CARDS: Final = frozenset({"extra-card-exposed", "extra-card-unseen"})
+
 #: Why the log closes a shoe, by the decision that does.
 CLOSES: Final = {CANCEL_SHOE: "cancelled", REPLACE_SHOE: "replaced"}
 
@@ -356,7 +359,11 @@ class _Ahead:
         return any(isinstance(event, Voided) and event.scope == scope for _, event in self.fold.trail)
 
     def _burn_overdrawn(self) -> None:
-        """Discard the cards beyond the hand, but for one that the rules keep for the next (face down, INC-extra)."""
+        """Discard the cards that a rule takes out of the hand, and those beyond it, but for one that the rules keep
+        for the next.
+        """
+        for place in self.fold.taken_out:
+            self.append("discarded", place=place)
         to_burn = {
             f.seq[0] for f in self.fold.audit().findings if f.code == "card-overdrawn" and BURN_CARD in f.options
         }
@@ -365,8 +372,10 @@ class _Ahead:
                 self.append("discarded", place=place)
 
     def _burn_extras(self) -> None:
-        """Discard the extra cards that were seen; the log takes extra cards in the order they came out."""
-        while any(f.code == "extra-card-exposed" and f.state == "open" for f in self.fold.audit().findings):
+        """Discard the extra cards that may be burned; the log takes extra cards in the order they came out."""
+        while any(
+            f.code in EXTRA_CARDS and BURN_CARD in f.options and f.state == "open" for f in self.fold.audit().findings
+        ):
             self.append("discarded", extra=True)
 
     def _call_again(self) -> None:

@@ -55,7 +55,7 @@ from dealing.simulator import USUAL_RATES, Mistake, simulate_shoe
 
 TABLE = "B07"
 START = dt.datetime(2026, 11, 28, 20, 0, tzinfo=dt.timezone(dt.timedelta(hours=7)))
-RULESETS = ["insurance", "standard", "commission"]
+RULESETS = ["insurance", "standard", "commission", "macau", "melilla", "studio", "venezia"]
 Numbered = tuple[int, Event]
 
 
@@ -213,7 +213,7 @@ def as_dealt_right(live: Live, draw: st.DrawFn) -> dict[str, Any]:
     if shoe.hand == 0 and shoe.burn_card is None and draw(st.integers(0, 5)):
         return {"event": "burn_card", "shoe": shoe.number, "card": str(draw(cards))}
     if shoe.hand == 0 and shoe.burn_card is not None and shoe.burned is None:
-        return {"event": "cards_burned", "shoe": shoe.number, "count": shoe.burn_due}
+        return {"event": "cards_burned", "shoe": shoe.number, "count": shoe.burn_due or 0}
     if hand is None or not hand.open:
         return {"event": "betting_opened", "shoe": shoe.number, "hand": shoe.hand + 1}
     line: dict[str, Any] = {"shoe": shoe.number, "hand": hand.context.hand}

@@ -14,6 +14,7 @@ from dealing.rules.events import (
     Amended,
     BurnCard,
     CardDealt,
+    CardsBurned,
     CutCard,
     Event,
     Exposed,
@@ -27,16 +28,21 @@ from dealing.rules.events import (
 )
 from dealing.rules.findings import CATALOGUE
 from dealing.rules.judge import HandAudit, ShoeAudit, effective, fold_all
+from dealing.rules.rulesets import get_ruleset
 from dealing.simulator import AT_START, CUT, RECORDING, USUAL_RATES, Mistake, simulate_shoe
 
 START = dt.datetime(2026, 11, 28, 20, 0, tzinfo=dt.timezone(dt.timedelta(hours=7)))
-RULESETS = ("insurance", "standard", "commission")
+RULESETS = ("insurance", "standard", "commission", "macau", "melilla", "studio", "venezia")
 
 #: A ruleset in which the mistake can be made.
 RULESET_OF = {
     Mistake.OPPOSING_BETS: "insurance",
     Mistake.SIDE_BET_AFTER_LIMIT: "commission",
     **{mistake: "insurance" for mistake in Mistake if mistake.startswith("insurance")},
+    Mistake.EXTRA_CARD_UNSEEN: "melilla",
+    Mistake.HELD_CARD_NOT_DEALT: "venezia",
+    Mistake.CARD_SCAN_DIFFERS: "studio",
+    Mistake.FREE_HAND_OVER_LIMIT: "macau",
 }
 #: Mistakes that are possible only late in a shoe.
 LATE_IN_SHOE = {Mistake.SIDE_BET_AFTER_LIMIT: 61, Mistake.CARD_IMPOSSIBLE: 66}
@@ -48,6 +54,7 @@ BESIDES = {
     Mistake.INSURANCE_NOT_DUE: {"fifth-card-misplaced", "sixth-card-misplaced"},
     Mistake.CARD_NOT_DRAWN: {"wrong-result-called"},
     Mistake.WRONG_RESULT_CALLED: {"payout-wrong"},
+    Mistake.HELD_CARD_NOT_DEALT: {"extra-card-exposed"},
 }
 
 
@@ -56,7 +63,8 @@ def shoe_with(mistake: Mistake | None, seed: int, **options: Any) -> list[Event]
     before = LATE_IN_SHOE.get(mistake, 2) - 1 if mistake else 0
     ruleset = RULESET_OF.get(mistake, "commission") if mistake else "commission"
     mistakes = [*[None] * before, mistake]
-    return simulate_shoe("B07", 3, ruleset, seed, START, mistakes, **{"hands": before + 2, **options})
+    hands = 6 if mistake is Mistake.FREE_HAND_OVER_LIMIT else before + 2
+    return simulate_shoe("B07", 3, ruleset, seed, START, mistakes, **{"hands": hands, **options})
 
 
 def audits_of(events: list[Event]) -> list[HandAudit | ShoeAudit]:
@@ -97,14 +105,18 @@ def test_the_shoe_holds_its_cards_and_ends_at_the_cut_card(ruleset: str) -> None
     )
     assert max(shown.values()) <= 8
     dealt = [event for event in events if isinstance(event, CardDealt)]
-    burned = 1 + next(event.count for event in events if hasattr(event, "count"))
+    burned = sum(event.count for event in events if isinstance(event, CardsBurned))
+    burned += sum(isinstance(event, BurnCard) for event in events)
+    assert bool(burned) == (get_ruleset(ruleset).procedure.burn.by != "none")
+    more = get_ruleset(ruleset).procedure.cut_card.more_hands
     cut = next(index for index, event in enumerate(events) if isinstance(event, CutCard))
     before_cut = sum(isinstance(event, CardDealt) for event in events[:cut])
-    assert burned + before_cut == 416 - CUT
+    assert burned + before_cut == 416 - CUT - 6 * more
     assert len(dealt) <= 416 - burned
     last_hand = max(event.hand or 0 for event in events)
-    cut_hand = events[cut].hand
-    assert cut_hand in (None, last_hand)
+    began = max(event.hand or 0 for event in events[:cut])
+    assert events[cut].hand in (None, began)
+    assert last_hand == began + more
 
 
 def test_times_go_forward_in_milliseconds_with_their_offset() -> None:

@@ -50,7 +50,7 @@ from dealing.rules.events import (
     Paid,
     Voided,
 )
-from dealing.rules.findings import SPOILS_INSURANCE
+from dealing.rules.findings import KEPT, SPOILS_INSURANCE
 from dealing.rules.insurance import InsuranceDue, insurance_due
 from dealing.rules.money import (
     Placed,
@@ -107,12 +107,21 @@ class EventRefused(EventError):
 # --- what a hand needs of its shoe -----------------------------------------------------------------------------------
 
 
+class Held(NamedTuple):
+    """A card that the rules keep from one hand for the next; ``card`` is None where nobody saw it, ``counted`` tells
+    whether it is among the cards seen already.
+    """
+
+    card: Card | None
+    counted: bool
+
+
 class HandContext(msgspec.Struct, eq=False, gc=False):
     """What the judgement of a hand takes from its shoe; kept beside the hand so that it can be folded again by itself.
 
     ``after_last``: the shoe's last hand was over before (SHOE-last). ``counts``: how often each card was seen in the
     shoe before this hand, by its index. ``left``: position of the event that left the hand for the next, or None while
-    it is current.
+    it is current. ``held``: the cards that the hands before left for this one, in order.
     """
 
     table: str
@@ -123,6 +132,7 @@ class HandContext(msgspec.Struct, eq=False, gc=False):
     after_last: bool
     counts: list[int]
     left: int | None = None
+    held: tuple[Held, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that :meth:`from_json` reads."""
@@ -135,6 +145,7 @@ class HandContext(msgspec.Struct, eq=False, gc=False):
             "after_last": self.after_last,
             "counts": counts_to_json(self.counts),
             "left": self.left,
+            **({"held": [[held.card and held.card.text, held.counted] for held in self.held]} if self.held else {}),
         }
 
     @classmethod
@@ -149,6 +160,7 @@ class HandContext(msgspec.Struct, eq=False, gc=False):
             data["after_last"],
             counts_from_json(data["counts"]),
             data["left"],
+            tuple(Held(text and Card.parse(text), counted) for text, counted in data.get("held", ())),
         )
 
 
@@ -158,9 +170,10 @@ class HandContext(msgspec.Struct, eq=False, gc=False):
 class _Drawn:
     """A card drawn to a place of the hand. ``place`` is where it is now (None: discarded); ``lawful`` where it belonged
     when it was drawn (None: nowhere); ``judged`` whether that is known yet; ``counted`` as which card it was counted.
+    ``out``: a rule takes it out of the hand; ``held``: it is the card that was kept for this hand.
     """
 
-    __slots__ = ("card", "counted", "judged", "lawful", "place", "put", "seq", "up")
+    __slots__ = ("card", "counted", "held", "judged", "lawful", "out", "place", "put", "seq", "up")
 
     def __init__(self, seq: int, put: Place, card: Card | None, up: bool) -> None:
         self.seq = seq
@@ -171,6 +184,8 @@ class _Drawn:
         self.lawful: Place | None = None
         self.judged = False
         self.counted: Card | None = None
+        self.out = False
+        self.held: _Extra | None = None
 
     @property
     def text(self) -> str:
@@ -178,15 +193,22 @@ class _Drawn:
 
 
 class _Extra:
-    """A card beside the hand; ``on_felt`` is False for the shoe's next card that was only seen."""
+    """A card beside the hand; ``on_felt`` is False for the shoe's next card that was only seen.
 
-    __slots__ = ("card", "discarded", "on_felt", "up")
+    ``seq``: where it came out. ``held``: the hand before left it for this one. ``taken``: it has been dealt since.
+    """
 
-    def __init__(self, card: Card | None, up: bool, on_felt: bool) -> None:
+    __slots__ = ("card", "counted", "discarded", "held", "on_felt", "seq", "taken", "up")
+
+    def __init__(self, seq: int, card: Card | None, up: bool, on_felt: bool, held: Held | None = None) -> None:
+        self.seq = seq
         self.card = card
         self.up = up
         self.on_felt = on_felt
         self.discarded = False
+        self.held = held is not None
+        self.counted = held is not None and held.counted
+        self.taken = False
 
 
 class _Window:
@@ -206,10 +228,10 @@ class _Raised:
     """A finding as it was raised; the ruleset's word on it is added when the hand is audited.
 
     ``drawn`` is the card it is about, ``extra`` the extra card, ``upto`` the number of cards laid when one was not
-    drawn.
+    drawn; ``out`` the card that the ruling takes out of the hand.
     """
 
-    __slots__ = ("cards", "case", "code", "corrected", "drawn", "extra", "seq", "upto")
+    __slots__ = ("cards", "case", "code", "corrected", "drawn", "extra", "out", "seq", "upto")
 
     def __init__(self, code: str, *seq: int, cards: tuple[str, ...] = (), case: str = "") -> None:
         self.code = code
@@ -220,6 +242,7 @@ class _Raised:
         self.drawn: _Drawn | None = None
         self.extra: _Extra | None = None
         self.upto: int | None = None
+        self.out: _Drawn | None = None
 
     def finding(self, ruling: Ruling, corrected: bool) -> Finding:
         cards = self.cards
@@ -265,8 +288,12 @@ class _HandState:
         self.counts = counts
         self.betting: str | None = None  # None, "open", "closed"
         self.drawn: list[_Drawn] = []
-        self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved or discarded
-        self.extras: list[_Extra] = []
+        self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved, discarded or taken out
+        self.extras = [_Extra(0, held.card, held.card is not None, False, held) for held in context.held]
+        #: A card was seen that a rule takes out of the hand when it comes: its finding, and which card it was.
+        self.awaited: tuple[_Raised, Card] | None = None
+        #: A card was seen with which bets may not be changed any more.
+        self.frozen = False
         self.bets: list[Placed] = []
         self.paid: list[tuple[int, Paid]] = []
         self.calls: list[tuple[int, Called]] = []
@@ -281,18 +308,37 @@ class _HandState:
 
     def lay(self) -> _Laid:
         """Lay the cards that are still in the hand, in the order drawn (rulebook section 2)."""
-        if self._laid is not None:
-            return self._laid
-        layout, unknown = EMPTY, False
+        if self._laid is None:
+            self._laid = self._lay(lambda drawn: drawn.out)
+        return self._laid
+
+    def lay_as_used(self) -> _Laid:
+        """The same as the dealer takes the cards to be: one that a rule takes out is in the hand while it lies there.
+
+        Cards dealt after it are not misplaced because of it; that it was used is one finding.
+        """
+        if not any(drawn.out and drawn.place is not None for drawn in self.drawn):
+            return self.lay()
+        return self._lay(lambda drawn: False)
+
+    def _lay(self, is_out: Callable[[_Drawn], bool]) -> _Laid:
+        layout, unknown, number = EMPTY, False, 0
+        rejects = self.ruleset.procedure.standing_player == "rejected"
         places: list[tuple[_Drawn, Place | None]] = []
         for drawn in self.drawn:
             if drawn.place is None:
                 continue
+            if is_out(drawn):
+                places.append((drawn, None))
+                continue
             due: Place | None
-            if len(places) < 4:
-                due = OPENING[len(places)]
+            if number < 4:
+                due = OPENING[number]
             else:
                 due = drawn.place if unknown else layout.due
+                if rejects and due == "B3" and drawn.put == "P3" and layout.third is None and not unknown:
+                    due = None  # drawn for a Player who must stand
+            number += 1
             places.append((drawn, due))
             if due is None:
                 continue  # beyond the hand: whatever it is, it changes nothing
@@ -300,13 +346,12 @@ class _HandState:
                 unknown = True
             elif not unknown:
                 layout = layout.after[drawn.card.value]
-        self._laid = laid = _Laid(layout, tuple(places), unknown, len(places))
-        return laid
+        return _Laid(layout, tuple(places), unknown, number)
 
     def judge_places(self) -> None:
         """Raise what can be said now about cards put where they do not belong."""
         before, unknown = 0, False
-        for n, (drawn, due) in enumerate(self.lay().places):
+        for n, (drawn, due) in enumerate(self.lay_as_used().places):
             if not drawn.judged:
                 drawn.judged, drawn.lawful = True, due
                 if drawn.put != due:
@@ -324,7 +369,14 @@ class _HandState:
             code = "initial-card-misplaced"
         else:
             code = "fifth-card-misplaced" if before == 4 else "sixth-card-misplaced"
-        self._raise(code, drawn.seq, drawn=drawn)
+        raised = self._raise(code, drawn.seq, drawn=drawn)
+        again = any(earlier.case == "player-stands" for earlier in self.raised)
+        if before >= 4 and (drawn.put == "P3" or again) and self._player_stood():
+            raised.case = "player-stands"
+
+    def _player_stood(self) -> bool:
+        layout = self.lay_as_used().layout
+        return layout.drawn >= 4 and not layout.natural and layout.third is None and layout.due != "P3"
 
     # -- the step
 
@@ -356,16 +408,50 @@ class _HandState:
         self.betting = "closed"
 
     def _during_betting(self, seq: int, drawn: _Drawn) -> None:
-        self._raise("exposed-during-betting" if drawn.up else "dealt-during-betting", seq, drawn=drawn)
+        if drawn.up:
+            self._seen(self._raise("exposed-during-betting", seq, drawn=drawn), drawn, None)
+        else:
+            self._raise("dealt-during-betting", seq, drawn=drawn)
+
+    def _seen(self, raised: _Raised, drawn: _Drawn | None, card: Card | None) -> None:
+        """A card was seen too early, which may take it out of the hand: ``drawn``, or the next to come if it is
+        ``card``. Of one that nobody named it cannot be said whether it came.
+        """
+        ruling = self._ruling(raised)
+        self.frozen = self.frozen or ruling.freezes_bets
+        if ruling.ruling != "burn card":
+            return
+        if drawn is not None:
+            self._take_out(raised, drawn)
+        elif card is not None:
+            self.awaited = raised, card
+
+    def _take_out(self, raised: _Raised, drawn: _Drawn) -> None:
+        raised.out, drawn.out = drawn, True
+        self._laid = None
+
+    def _came(self, card: Card | None) -> _Raised | None:
+        """A card came out of the shoe: the finding on the one that was seen before, if it is that one."""
+        if self.awaited is None:
+            return None
+        (raised, seen), self.awaited = self.awaited, None
+        if card is None or seen.merged(card) is not None:
+            return raised
+        raised.corrected = True  # the card that was seen was not used
+        return None
 
     def bet(self, seq: int, event: Bet) -> None:
         placed = Placed(event)
         codes = bet_codes(event, self.ruleset, self.context.hand, self.betting, self.bets)
-        if not codes and event.bet in INSURANCE_BETS:
-            codes = self._insurance_bet(placed, INSURANCE_BETS[event.bet])
-        for code in codes:
-            self._raise(code, seq)
-        placed.void = any(self.ruleset.ruling_for(code).ruling == "void bet" for code in codes)
+        if event.bet in INSURANCE_BETS:
+            codes = codes or self._insurance_bet(placed, INSURANCE_BETS[event.bet])
+        elif self.frozen and not {"bet-not-offered", "bet-after-close"} & set(codes):
+            codes.insert(0, "bet-after-close")
+        raised = [self._raise(code, seq) for code in codes]
+        for finding in raised:
+            if finding.code == "bet-after-close" and self.frozen:
+                finding.case = "frozen"
+        placed.void = any(self._ruling(finding).ruling == "void bet" for finding in raised)
         self.bets.append(placed)
 
     def _insurance_bet(self, placed: Placed, side: str) -> list[str]:
@@ -395,6 +481,10 @@ class _HandState:
             self._raise("insurance-dealt-early", seq, drawn=drawn)
         self.drawn.append(drawn)
         self._laid = None
+        early = self._came(event.card)
+        if early is not None:
+            self._take_out(early, drawn)
+        self._take_held(seq, drawn)
         self.judge_places()
         if up:
             self._open_in_turn(seq, drawn)
@@ -408,14 +498,39 @@ class _HandState:
             raise EventRefused("place", "face-up" if here else "empty-place", place=event.place)
         card = event.card if drawn.card is None else drawn.card.merged(event.card)
         if card is None:
-            raise EventRefused("card", "other-card", place=event.place, card=drawn.text)
+            if not self.ruleset.raises("card-scan-differs"):
+                raise EventRefused("card", "other-card", place=event.place, card=drawn.text)
+            card = event.card  # what is seen is the card
+            self._raise("card-scan-differs", seq, cards=(drawn.text, card.text))
         drawn.card, drawn.up = card, True
+        self._is_the_held(seq, drawn)
         self._laid = None
         if self.betting == "open":
             self._during_betting(seq, drawn)
         self._open_in_turn(seq, drawn)
         self.judge_places()
         self._count(seq, drawn)
+
+    def _take_held(self, seq: int, drawn: _Drawn) -> None:
+        """The hand's first cards are those that the hand before left for it."""
+        held = next((e for e in self.extras if e.held and not (e.discarded or e.taken)), None)
+        if held is None:
+            return
+        held.taken, drawn.held = True, held
+        if held.counted:
+            drawn.counted = held.card
+        self._is_the_held(seq, drawn)
+
+    def _is_the_held(self, seq: int, drawn: _Drawn) -> None:
+        """Whether a card that should be the one held for this hand is; what cannot be told is taken to be."""
+        held = drawn.held
+        if held is None or held.card is None or drawn.card is None or held.card.merged(drawn.card) is not None:
+            return
+        held.taken, drawn.held = False, None
+        if held.counted:
+            drawn.counted = None
+        if not any(raised.extra is held for raised in self.raised):
+            self._raise("held-card-not-dealt", seq, cards=(held.card.text,)).extra = held
 
     def _open_in_turn(self, seq: int, drawn: _Drawn) -> None:
         """Cards 1–4 may be opened in any order, later ones only when all before them are open."""
@@ -448,13 +563,26 @@ class _HandState:
             self._raise("card-impossible", seq, cards=(card.text,), drawn=drawn)
 
     def extra(self, seq: int, event: Extra) -> None:
-        extra = _Extra(event.card, event.face == "up", True)
+        extra = _Extra(seq, event.card, event.face == "up", True)
+        early = self._came(event.card)
         self.extras.append(extra)
-        if extra.up:
+        code = "extra-card-exposed" if extra.up else "extra-card-unseen"
+        if early is not None:  # the card that was seen before: that finding is this one's too
+            early.extra = extra
+        elif self.ruleset.raises(code):
             cards = () if event.card is None else (event.card.text,)
-            self._raise("extra-card-exposed", seq, cards=cards).extra = extra
-            if event.card is not None:
-                self._see(seq, event.card)
+            raised = self._raise(code, seq, cards=cards)
+            raised.extra, raised.case = extra, self._extra_case()
+        if extra.up and event.card is not None:
+            self._see(seq, event.card)
+            extra.counted = True
+
+    def _extra_case(self) -> str:
+        """A card beside the hand while one of the hand is still due can only have come out with another."""
+        if self.betting == "open":
+            return "betting"
+        dealing = self.betting == "closed" or bool(self.drawn)
+        return "together" if dealing and self.lay_as_used().due is not None else ""
 
     def exposed(self, seq: int, event: Exposed) -> None:
         drawn = next((d for d in self.drawn if d.place == event.place), None) if event.place else None
@@ -463,7 +591,7 @@ class _HandState:
         else:
             cards = (drawn.card.text,) if drawn is not None and drawn.card is not None else ()
         if event.when == "betting":
-            self._raise("exposed-during-betting", seq, cards=cards)
+            self._seen(self._raise("exposed-during-betting", seq, cards=cards), drawn, event.card)
         elif event.when in ("start", "burn"):
             self._raise("exposed-at-start", seq, cards=cards)
         else:
@@ -471,14 +599,14 @@ class _HandState:
             if event.place is None and (hidden is not None or self.lay().complete):
                 # No card of this hand is left to be drawn: what was seen is the next hand's card (INC-extra).
                 if hidden is None:
-                    hidden = _Extra(event.card, True, False)
+                    hidden = _Extra(seq, event.card, True, False)
                     self.extras.append(hidden)
                 if hidden.card is not None and event.card is not None:
                     hidden.card = hidden.card.merged(event.card) or event.card
                 hidden.up, hidden.card = True, hidden.card or event.card
                 self._raise("extra-card-exposed", seq, cards=cards).extra = hidden
             else:
-                self._raise("exposed-during-draw", seq, cards=cards)
+                self._seen(self._raise("exposed-during-draw", seq, cards=cards), drawn, event.card)
 
     def moved(self, seq: int, event: Moved) -> None:
         self._pick(event.source, "from").place = event.to
@@ -489,7 +617,7 @@ class _HandState:
             self._pick(event.place, "place").place = None
             self._laid = None
             return
-        extra = next((e for e in self.extras if not e.discarded), None)
+        extra = next((e for e in self.extras if not (e.discarded or e.taken)), None)
         if extra is None:
             raise EventRefused("extra", "no-extra")
         extra.discarded = True
@@ -556,7 +684,7 @@ class _HandState:
         self._not_drawn(seq)
 
     def _not_drawn(self, seq: int) -> None:
-        laid = self.lay()
+        laid = self.lay_as_used()
         if laid.due is None or self.void is not None or any(r.upto == laid.number for r in self.raised):
             return
         self._raise("card-not-drawn", seq).upto = laid.number
@@ -601,6 +729,28 @@ class _HandState:
 
     # -- what it comes to
 
+    def held(self) -> tuple[Held, ...]:
+        """The cards that the rules keep for the next hand, in the order in which they came out."""
+        kept: dict[int, tuple[int, Held]] = {}
+        missed = {id(raised.extra) for raised in self.raised if raised.code == "held-card-not-dealt"}
+        for left in self.extras:
+            if left.held and not (left.discarded or left.taken or id(left) in missed):
+                kept[id(left)] = left.seq, Held(left.card, left.counted)
+        for raised in self.raised:
+            if raised.code not in KEPT or self._ruling(raised).ruling != "reuse card":
+                continue
+            extra, drawn = raised.extra, raised.drawn
+            if extra is not None and not (extra.discarded or extra.taken):
+                kept[id(extra)] = extra.seq, Held(extra.card, extra.counted)
+            elif drawn is not None and drawn.place is not None and drawn.lawful is None:
+                kept[id(drawn)] = drawn.seq, Held(drawn.card, drawn.counted is not None)
+        return tuple(held for _, held in sorted(kept.values(), key=lambda one: one[0]))
+
+    @property
+    def free(self) -> bool:
+        """Whether the hand was dealt without anybody betting, or being able to."""
+        return bool(self.drawn) and self.betting is None and not self.bets and self.void is None
+
     def clean_key(self) -> _CleanKey | None:
         """The shared situation this state is one of; None where anything unusual is in it.
 
@@ -628,24 +778,25 @@ class _HandState:
         )
 
     def _ruling(self, raised: _Raised) -> Ruling:
-        case = raised.case
         if raised.code == "card-overdrawn" and raised.drawn is not None:
-            case = "up" if raised.drawn.up else "down"
-        return self.ruleset.ruling_for(raised.code, case)
+            return self.ruleset.ruling_for(raised.code, raised.case, "up" if raised.drawn.up else "down")
+        return self.ruleset.ruling_for(raised.code, raised.case)
 
     def _corrected(self, raised: _Raised) -> bool:
         """Whether the log itself has put a finding right."""
         if raised.corrected:
             return True
         drawn = raised.drawn
+        if raised.out is not None:
+            return raised.out.place is None
         if raised.code in ("initial-card-misplaced", "fifth-card-misplaced", "sixth-card-misplaced", "card-overdrawn"):
             if drawn is None or drawn.place is None:
                 return True
             return drawn.place == next(due for card, due in self.lay().places if card is drawn)
         if raised.upto is not None:
-            return self.lay().number > raised.upto
+            return self.lay_as_used().number > raised.upto
         if raised.extra is not None:
-            return raised.extra.discarded
+            return raised.extra.discarded and raised.code != "held-card-not-dealt"
         return False
 
     def audit(self) -> HandAudit:
@@ -851,7 +1002,7 @@ class HandFold:
         #: The money beside a clean situation.
         self._bets: tuple[Placed, ...] = ()
         self._paid: tuple[tuple[int, Paid], ...] = ()
-        self._clean: _Clean | None = START if memo and not context.after_last else None
+        self._clean: _Clean | None = START if memo and not context.after_last and not context.held else None
         self._state: _HandState | None = None if self._clean is not None else _HandState(context, self.counts)
         #: While the memo is learning: the state in full after so many events of the trail.
         self._learning: tuple[_HandState, int] | None = None
@@ -1029,6 +1180,26 @@ class HandFold:
             return ()
         cards = self._state.lay().places
         return tuple((drawn.seq, drawn.place, due) for drawn, due in cards if drawn.place and drawn.place != due)
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """The cards that the rules keep for the next hand."""
+        return () if self._state is None or self.spoiled else self._state.held()
+
+    @property
+    def free(self) -> bool:
+        """Whether the hand was dealt without betting."""
+        if self._state is not None:
+            return self._state.free and not self.spoiled
+        clean = self._clean
+        return clean is not None and clean.betting is None and not self._bets and clean.layout.drawn > 0
+
+    @property
+    def taken_out(self) -> tuple[Place, ...]:
+        """Where cards still lie that a rule takes out of the hand."""
+        if self._state is None:
+            return ()
+        return tuple(drawn.place for drawn in self._state.drawn if drawn.out and drawn.place is not None)
 
     @property
     def asked_from(self) -> Sequence[int]:

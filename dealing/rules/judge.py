@@ -15,7 +15,6 @@ from dealing.rules.audit import Finding, HandAudit, Result, Settlement, ruled, s
 from dealing.rules.cards import (
     ALL_CARDS,
     ASK_FOR_ALL,
-    BURN_COUNTS,
     Card,
     ask_from,
     counts_from_json,
@@ -37,7 +36,7 @@ from dealing.rules.events import (
     ShoeClosed,
     ShoeOpened,
 )
-from dealing.rules.hand import ITSELF, LATE, REFUSALS, START, EventRefused, HandContext, HandFold
+from dealing.rules.hand import ITSELF, LATE, REFUSALS, START, EventRefused, HandContext, HandFold, Held
 from dealing.rules.rulesets import Ruleset, get_ruleset
 
 __all__ = [
@@ -51,6 +50,7 @@ __all__ = [
     "HandAudit",
     "HandContext",
     "HandFold",
+    "Held",
     "Result",
     "Settlement",
     "ShoeAudit",
@@ -128,24 +128,29 @@ class ShoeFold:
         self.spoiled = False
         #: A line of the shoe before its first hand could not be read: the burn is not judged.
         self.burn_spoiled = False
-        #: Whoever kept the record would not have noted the burn: a missing one means nothing.
+        #: Whoever kept the record would not have noted the burn or the betting: what is missing means nothing.
         self.burn_unwitnessed = False
+        #: Where the house limits hands without betting: whether one with betting was dealt, and where the hands before
+        #: that began.
+        self.bet_on = False
+        self.free: list[int] = []
         self._raised: list[_ShoeFinding] = []
 
     @property
     def burn_due(self) -> int | None:
-        """How many cards the burn card asks for (SHOE-burn); None while it is not known."""
-        return None if self.burn_card is None else BURN_COUNTS[self.burn_card.rank]
+        """How many cards are to be burned (SHOE-burn); None while it is not known, or where no rule says."""
+        return self.ruleset.procedure.burn.due(self.burn_card, self.decks)
 
-    def context(self, hand: int) -> HandContext:
-        """What a hand begun now takes from the shoe."""
+    def context(self, hand: int, held: tuple[Held, ...] = ()) -> HandContext:
+        """What a hand begun now takes from the shoe; ``held`` are the cards that the hand before left for it."""
         after_last = self.last_hand is not None and hand > self.last_hand
-        return HandContext(self.table, self.number, hand, self.ruleset, self.decks, after_last, self.counts.copy())
+        counts = self.counts.copy()
+        return HandContext(self.table, self.number, hand, self.ruleset, self.decks, after_last, counts, held=held)
 
     def begin_hand(self, seq: int, hand: int) -> None:
         """A hand begins with the event at ``seq``."""
         if self.hands == 0 and not self.spoiled:
-            missing = self.burn_card is None or self.burned is None
+            missing = self.ruleset.procedure.burn.missing(self.burn_card, self.burned)
             unwitnessed = self.burn_unwitnessed and self.burn_card is None and self.burned is None
             if missing and not unwitnessed and not self.burn_spoiled:
                 self._raised.append(_ShoeFinding("burn-missing", [seq]))
@@ -154,6 +159,25 @@ class ShoeFold:
                     raised.case = ""
         self.hand = hand
         self.hands += 1
+
+    def leave_hand(self, hand: HandFold) -> None:
+        """The table left a hand: where hands without betting are limited, those too many are found."""
+        limit = self.ruleset.procedure.free_hands
+        if limit is None or hand.spoiled or self.burn_unwitnessed:
+            return
+        if hand.free:
+            began = hand.trail[0][0]
+            if self.bet_on:  # no longer at the start of the shoe
+                self._raised.append(_ShoeFinding("free-hand-over-limit", [began]))
+            else:
+                self.free.append(began)
+        elif not self.bet_on:
+            self.bet_on = True
+            self._raised += [_ShoeFinding("free-hand-over-limit", [began]) for began in self.free[limit.most :]]
+
+    def cut(self, hand: int | None) -> None:
+        """The cut card came out, in a hand or (None) after the newest (SHOE-last)."""
+        self.last_hand = (self.hand if hand is None else hand) + self.ruleset.procedure.cut_card.more_hands
 
     def step(self, seq: int, event: Event) -> None:
         """Take an event of the shoe. Raises :class:`EventRefused` and leaves the fold as it was."""
@@ -172,7 +196,7 @@ class ShoeFold:
         elif isinstance(event, CutCard):
             if self.last_hand is not None:
                 raise EventRefused("event", "cut-card-out")
-            self.last_hand = self.hand if event.hand is None else event.hand
+            self.cut(event.hand)
         elif isinstance(event, Exposed):
             code = {"betting": "exposed-during-betting", "drawing": "extra-card-exposed"}.get(
                 event.when, "exposed-at-start"
@@ -241,6 +265,8 @@ class ShoeFold:
             "closed": self.closed,
             "raised": msgspec.to_builtins(self._raised),
             **({"burn_unwitnessed": True} if self.burn_unwitnessed else {}),
+            **({"bet_on": True} if self.bet_on else {}),
+            **({"free": self.free.copy()} if self.free else {}),
         }
 
     @classmethod
@@ -256,6 +282,8 @@ class ShoeFold:
         shoe.closed = data["closed"]
         shoe._raised = msgspec.convert(data["raised"], list[_ShoeFinding])
         shoe.burn_unwitnessed = data.get("burn_unwitnessed", False)
+        shoe.bet_on = data.get("bet_on", False)
+        shoe.free = list(data.get("free", ()))
         return shoe
 
 
@@ -313,7 +341,7 @@ class TableFold:
         else:
             left = self._begin(seq, event, shoe, number)
         if type(event) is CutCard:
-            shoe.last_hand = number
+            shoe.cut(number)
         return left
 
     def steps(self, events: Iterable[tuple[int, Event]]) -> Iterator[HandFold | ShoeFold]:
@@ -345,9 +373,10 @@ class TableFold:
         Yields what the table leaves for them, and returns the index of the first event that was not taken.
         """
         shoe, fold, start = self.shoe, self.hand, START.after
-        if shoe is None or shoe.closed is not None or shoe.spoiled:
+        if shoe is None or shoe.closed is not None or shoe.spoiled or (fold is not None and fold.held):
             return at
         number, ruleset, decks, behind, counts = shoe.number, shoe.ruleset, shoe.decks, shoe.hand, shoe.counts
+        limited = ruleset.procedure.free_hands is not None
         upto = _AFTER_ALL_HANDS if shoe.last_hand is None else shoe.last_hand
         asked_from = ask_from(counts, decks) if fold is None else fold.asked_from
         rest: Any = iter(log)
@@ -389,6 +418,8 @@ class TableFold:
             at, behind = stop, hand
             if was is not None:
                 was.leave(seq)
+                if limited:
+                    shoe.leave_hand(was)
                 yield was
 
     def _no_shoe(self, event: Event) -> EventRefused:
@@ -401,8 +432,9 @@ class TableFold:
             raise EventRefused("shoe", "shoe-closed", shoe=shoe.number)
         if number <= shoe.hand:
             raise EventRefused("hand", "hand-behind", hand=number, last=shoe.hand)
-        asked_from = None if self.hand is None else self.hand.asked_from  # of the hand before, in the same shoe
-        hand = HandFold(shoe.context(number), self.memo, shoe.counts, asked_from)
+        before = self.hand  # in the same shoe
+        asked_from, held = (None, ()) if before is None else (before.asked_from, before.held)
+        hand = HandFold(shoe.context(number, held), self.memo, shoe.counts, asked_from)
         if shoe.spoiled:
             hand.spoil()
         hand.step(seq, event)
@@ -416,6 +448,8 @@ class TableFold:
         if hand is None:
             return _NOTHING
         hand.leave(seq)
+        if self.shoe is not None:
+            self.shoe.leave_hand(hand)
         return (hand,)
 
     def _shoe_event(self, seq: int, event: Event) -> Left:
