@@ -15,6 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
@@ -108,7 +109,10 @@ def _known(error: Exception) -> Exception:
     if isinstance(error, PermissionDenied):
         return exceptions.PermissionDenied(str(error) or None)
     if isinstance(error, RequestDataTooBig):
-        return Problem("too-large")
+        return _too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    if isinstance(error, OperationalError | InterfaceError):
+        logger.error("the database does not answer the API: %s", error)
+        return Problem("unavailable", _("The database does not answer. Try again in a moment."))
     if isinstance(error, exceptions.ParseError):
         return Problem("malformed", _("The body is not JSON: %(reason)s") % {"reason": error.detail})
     return error
@@ -121,5 +125,5 @@ def _kind(error: exceptions.APIException) -> Kind:
 def _body(kind: Kind, detail: str, request: Any, more: dict[str, Any]) -> dict[str, Any]:
     body = {"type": kind.type, "title": str(kind.title), "status": kind.status, "detail": detail, **more}
     if number := getattr(request, "request_id", None):
-        body["instance"] = f"urn:request:{number}"
+        body["request_id"] = number
     return body

@@ -20,16 +20,13 @@ def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
     if request.path.startswith("/api/"):
         down = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
         return problem_answer(request, "unavailable" if down else PROBLEMS[status], reason)
-    number = getattr(request, "request_id", "")
     try:
-        about = {"reason": reason, "request_id": number}
-        return render(request, f"errors/{status}.html", about, status=status)
+        return render(request, f"errors/{status}.html", {"reason": reason}, status=status)
     except Exception:
         # The page itself may need what is broken (the database, say); plain words need nothing.
         logger.exception("error page %s could not be rendered", status)
         return HttpResponse(
-            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status}
-            + (f"\n{number}\n" if number else ""),
+            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status},
             status=status,
             content_type="text/plain; charset=utf-8",
         )

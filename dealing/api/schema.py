@@ -46,7 +46,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(help_text="The kind in words.")
     status = serializers.IntegerField(min_value=400, max_value=599)
     detail = serializers.CharField(help_text="What happened in this case.")
-    instance = serializers.CharField(required=False, help_text="Names this request in the server’s log.")
+    request_id = serializers.CharField(required=False, help_text="Names this request in the server’s log.")
     errors = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
         required=False,

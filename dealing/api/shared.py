@@ -44,11 +44,11 @@ class _Guarded(APIView):
     #: What one thing and several are called in the names of operations: `getHand`, `listHands`.
     nouns: ClassVar[tuple[str, str]]
     permission_classes = (Needs,)
-    metadata_class = None
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuse an unknown method before anything else is asked for, a session's token above all."""
-        if not hasattr(self, str(request.method).lower()):
+        if str(request.method) not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
 
