@@ -75,9 +75,9 @@ VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 KEYS_DIR = Path(env.str("KEYS_DIR", default=str(VAR_DIR / "keys")))
 SEAL_KEYS = env.str("SEAL_KEYS", default="")
 SIGNING_KEY = env.str("SIGNING_KEY", default="")
+HEADS_DIR = Path(env.str("HEADS_DIR", default=str(VAR_DIR / "signed_heads")))
 DEBUG = env.bool("DEBUG", default=False)
 
-HEADS_DIR = Path(env.str("HEADS_DIR", default=str(VAR_DIR / "signed_heads")))
 # Hosts and secrets: nobody but this machine is served until somebody says under which name.
 
 PUBLISHED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
@@ -139,9 +139,9 @@ INSTALLED_APPS = [
     "dealing.devices",
     "dealing.accounts",
     "incidents",
+    "incidents.trail",
     "incidents.webhooks",
 ]
-    "incidents.trail",
 
 MIDDLEWARE = [
     "baccarat_audit.request_ids.RequestIdMiddleware",
@@ -316,10 +316,10 @@ SESSION_ENGINE = "dealing.people_backend"
 SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "dealing.accounts.passwords.NotLikeThePerson"},
+    {"NAME": "dealing.accounts.passwords.LongEnough", "OPTIONS": {"min_length": 10}},
+    {"NAME": "dealing.accounts.passwords.NotCommon"},
+    {"NAME": "dealing.accounts.passwords.NotDigitsAlone"},
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"

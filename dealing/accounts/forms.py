@@ -22,6 +22,7 @@ class OwnPasswordForm(PasswordChangeForm):
         for field in self.fields.values():
             field.widget.attrs = {**field.widget.attrs, "class": "input"}
             field.widget.attrs.pop("autofocus", None)
+        self.fields["new_password2"].help_text = ""
 
     def clean_old_password(self) -> str:
         """The old password, tried as a log-in would try it."""

@@ -58,7 +58,9 @@ def place_of(request: HttpRequest) -> Place:
         return Place(name, f"{request.scheme}://{request.get_host()}")
     site = urlsplit(settings.SITE_URL)
     if not request.is_secure():
-        raise Refused(_("Passkeys work only where this site is opened by https, or as http://localhost on the server itself."))
+        raise Refused(
+            _("Passkeys work only where this site is opened by https, or as http://localhost on the server itself.")
+        )
     try:
         ipaddress.ip_address(name)
     except ValueError:
