@@ -24,4 +24,8 @@ async def application(
     async def send_in_time(message: Message) -> None:
         await asyncio.wait_for(send(message), SEND_TIMEOUT)
 
-    await _django(scope, receive, send_in_time)
+    try:
+        await _django(scope, receive, send_in_time)
+    finally:
+        for close in scope.get("baccarat_audit.close", ()):  # see `dealing.api.feed`
+            close()

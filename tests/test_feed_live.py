@@ -195,13 +195,13 @@ def test_what_is_kept_is_never_a_gap(b07: Table) -> None:
     watch = news.Watch(b07)
     hub = news.Hub()
     watch.add((n, b"%d" % n) for n in range(1, news.KEPT + 11))
-    assert hub._since(watch, 9) is None, "what was dropped is to be read from the log"
-    kept = hub._since(watch, 10)
+    assert hub.since(watch, 9) is None, "what was dropped is to be read from the log"
+    kept = hub.since(watch, 10)
     assert kept is not None
     assert [seq for seq, _ in kept] == list(range(11, news.KEPT + 11))
     watch.skip(9_000)
-    assert hub._since(watch, 10) is None
-    assert hub._since(watch, 9_000) == []
+    assert hub.since(watch, 10) is None
+    assert hub.since(watch, 9_000) == []
 
 
 def test_every_row_once_while_two_write_and_one_comes_again_and_again(

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Final
 
 from django.conf import settings
@@ -43,6 +43,9 @@ COME_AGAIN: Final = 5
 RETRY: Final = 1000
 #: How many may listen in a process that holds no thread for them.
 MOST_ASYNC: Final = 1000
+
+#: What `baccarat_audit.asgi` finds in the scope of a request, to be called at its end whatever that is.
+CLOSE: Final = "baccarat_audit.close"
 
 #: Reads what somebody missed, where no thread of the request's own may wait for the database.
 _READERS: Final = ThreadPoolExecutor(2, "feed-reader")
@@ -79,13 +82,13 @@ class FeedView(ApiView):
             raise full
         content: Any
         if streamed:
-            content = stream_async(of, after)
+            content = stream_async(of, after, asked.scope)
             if not connection.in_atomic_block:
                 connection.close()  # this thread is the request's, and would keep it for as long as somebody listens
         else:
             content = stream(of, after)
             if (sock := asked.META.get("gunicorn.socket")) is not None:
-                sock.settimeout(SEND_TIMEOUT)
+                sock.settimeout(min(SEND_TIMEOUT, settings.FEED_SECONDS))
         return StreamingHttpResponse(
             content,
             content_type="text/event-stream",
@@ -127,11 +130,11 @@ def stream(table: Table, after: int) -> Iterator[bytes]:
     """The feed, in a thread that waits."""
     bell = threading.Event()
     end = time.monotonic() + settings.FEED_SECONDS
-    with HUB.listen(table, bell.set) as since:
+    with closing(HUB.listen(table, bell.set)) as ear:
         yield _begin(after)
         while (left := end - time.monotonic()) > 0:
             bell.clear()
-            page = since(after)
+            page = ear.since(after)
             if page is None:
                 page = read_page(table, after)
             if page:
@@ -142,7 +145,7 @@ def stream(table: Table, after: int) -> Iterator[bytes]:
         yield _END
 
 
-async def stream_async(table: Table, after: int) -> AsyncIterator[bytes]:
+async def stream_async(table: Table, after: int, scope: dict[str, Any]) -> AsyncIterator[bytes]:
     """The feed, in an event loop."""
     loop = asyncio.get_running_loop()
     bell = asyncio.Event()
@@ -152,11 +155,13 @@ async def stream_async(table: Table, after: int) -> AsyncIterator[bytes]:
         with suppress(RuntimeError):  # the loop has ended: the server is going down
             loop.call_soon_threadsafe(bell.set)
 
-    with HUB.listen(table, wake) as since:
+    with closing(HUB.listen(table, wake)) as ear:
+        # What is suspended where a client takes nothing more is not told that it is at an end.
+        scope.setdefault(CLOSE, []).append(ear.close)
         yield _begin(after)
         while (left := end - time.monotonic()) > 0:
             bell.clear()
-            page = since(after)
+            page = ear.since(after)
             if page is None:
                 page = await loop.run_in_executor(_READERS, _read_and_close, table, after)
             if page:

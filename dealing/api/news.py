@@ -12,8 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -90,6 +89,21 @@ class Watch:
             self.head = message[0]
 
 
+class Ear:
+    """Somebody who listens to a table."""
+
+    def __init__(self, hub: Hub, watch: Watch, wake: Callable[[], None]) -> None:
+        self._hub, self._watch, self._wake = hub, watch, wake
+
+    def since(self, after: int) -> list[Message] | None:
+        """The messages after a position; None where they are to be read from the log (`read_page`)."""
+        return self._hub.since(self._watch, after)
+
+    def close(self) -> None:
+        """Listen no longer."""
+        self._hub.leave(self._watch, self._wake)
+
+
 class Hub:
     """The one thread of a process that looks for what is new; it runs while somebody listens."""
 
@@ -106,12 +120,8 @@ class Hub:
         with self._lock:
             return sum(len(watch.wakes) for watch in self._watches.values())
 
-    @contextmanager
-    def listen(self, table: Table, wake: Callable[[], None]) -> Iterator[Callable[[int], list[Message] | None]]:
-        """Call `wake`, from another thread, whenever the table has moved on, until the block is left.
-
-        Gives what tells the messages after a position; None where they are to be read from the log (`read_page`).
-        """
+    def listen(self, table: Table, wake: Callable[[], None]) -> Ear:
+        """Call `wake`, from another thread, whenever the table has moved on, until the ear is closed."""
         with self._lock:
             watch = self._watches.get(table.pk)
             if watch is None:
@@ -122,19 +132,21 @@ class Hub:
                 self._stopping = threading.Event()
                 self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="feed", daemon=True)
                 self._thread.start()
-        try:
-            yield partial(self._since, watch)
-        finally:
-            with self._lock:
-                watch.wakes.discard(wake)
-                if not watch.wakes:
-                    self._watches.pop(table.pk, None)
+        return Ear(self, watch, wake)
 
-    def _since(self, watch: Watch, after: int) -> list[Message] | None:
+    def since(self, watch: Watch, after: int) -> list[Message] | None:
+        """What is kept after a position; None where that is not all there is."""
         with self._lock:
             if after < watch.start:
                 return None
             return [message for message in watch.kept if message[0] > after]
+
+    def leave(self, watch: Watch, wake: Callable[[], None]) -> None:
+        """No longer call `wake`. Again: nothing changes."""
+        with self._lock:
+            watch.wakes.discard(wake)
+            if not watch.wakes and self._watches.get(watch.table.pk) is watch:
+                del self._watches[watch.table.pk]
 
     def stop(self) -> None:
         """End the thread, and wait for its end."""
