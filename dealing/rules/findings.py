@@ -31,14 +31,15 @@ class FindingKind:
     """One finding code.
 
     ``cases`` are the variants that a ruleset may rule on separately as ``code:case``; ``unruled`` is the ruling and the
-    options where no rule of the ruleset speaks. An ``optional`` finding is raised only where a rule of the ruleset
-    speaks of it, or the ruleset asks for it.
+    options where no rule of the ruleset speaks. Of the cases in ``always`` one always holds. An ``optional`` finding is
+    raised only where a rule of the ruleset speaks of it, or the ruleset asks for it.
     """
 
     code: str
     options: tuple[str, ...]
     unruled: str = DISCRETION
     cases: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
     optional: bool = False
 
 
@@ -48,7 +49,12 @@ _KINDS: Final = (
     FindingKind("fifth-card-misplaced", ("correct", "void hand"), cases=("player-stands",)),
     FindingKind("sixth-card-misplaced", ("correct", "void hand")),
     # player-stands: the same, and Banker draws none either
-    FindingKind("card-overdrawn", ("burn card", "reuse card", "void hand"), cases=("player-stands", "up", "down")),
+    FindingKind(
+        "card-overdrawn",
+        ("burn card", "reuse card", "void hand"),
+        cases=("player-stands", "up", "down"),
+        always=("up", "down"),
+    ),
     FindingKind("card-not-drawn", ("correct", "void hand")),
     # betting: before betting was closed; together: with a card of the hand, while one was still due
     FindingKind("extra-card-exposed", ("burn card", "void hand"), cases=("betting", "together")),

@@ -160,7 +160,11 @@ class Ruleset:
         return Citation(rule_id, text, document, self.title(lang), rule.owner != self.name)
 
     def raises(self, code: str) -> bool:
-        """Whether a finding is raised here: all but those that only some houses ask for."""
+        """Whether a finding is raised here: all but those that only some houses ask for, and of the burn where there
+        is no rule of it.
+        """
+        if code in ("burn-missing", "burn-count-wrong"):
+            return self.procedure.burn.by != "none"
         return not CATALOGUE[code].optional or code in self._raised
 
     def ruling_for(self, code: str, *cases: str) -> Ruling:
