@@ -126,8 +126,10 @@ def without_secrets(text: str) -> str:
 
 
 #: Characters that would end a line in the middle of it, or colour a terminal: nobody writes lines of their own here.
-_CONTROL: Final = {code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
-_CONTROL |= {ord("\n"): "\\n", ord("\r"): "\\r"}
+_CONTROL: Final = {
+    **{code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)},
+    **{ord("\n"): "\\n", ord("\r"): "\\r"},
+}
 
 
 class _Formatter(logging.Formatter):

@@ -11,6 +11,8 @@ import logging
 import random
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -43,7 +45,7 @@ LIFE: Final = dt.timedelta(days=3)
 KEPT: Final = dt.timedelta(days=30)
 #: Messages that one turn sends to one receiver.
 AT_ONCE: Final = 100
-#: Seconds for which a broker that does not answer is left alone: whoever records does not wait for it each time.
+#: Seconds for which a broker that does not answer is left alone.
 BROKER_REST: Final = 30.0
 _ANSWER: Final = 1000  # characters that are kept of what a receiver said
 
@@ -78,14 +80,21 @@ def put(kind: Kind, venue: int, key: str, body: bytes) -> int:
     return len(hooks)
 
 
+#: Talks to the broker while whoever records a card goes on: the library waits for one that is down for seconds.
+_waking: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="webhooks")
 _rest_until = 0.0
 
 
 def wake(webhook: int) -> None:
     """Have a worker send what waits for this receiver. Nobody there: the scheduler or `send_webhooks` comes by."""
+    if not settings.CELERY_TASK_ALWAYS_EAGER:
+        _waking.submit(copy_context().run, _publish, webhook)
+
+
+def _publish(webhook: int) -> None:
     global _rest_until
-    if settings.CELERY_TASK_ALWAYS_EAGER or time.monotonic() < _rest_until:
-        return  # whoever records a card waits for no receiver
+    if time.monotonic() < _rest_until:
+        return
     from .tasks import send_webhook
 
     try:
