@@ -3,6 +3,7 @@
 import logging
 import sys
 
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,20 +21,27 @@ def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:
     if request.path.startswith("/api/"):
         down = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
         return problem_answer(request, "unavailable" if down else PROBLEMS[status], reason)
+    number = getattr(request, "request_id", "")
     try:
-        return render(request, f"errors/{status}.html", {"reason": reason}, status=status)
+        about = {"reason": reason, "request_id": number}
+        return render(request, f"errors/{status}.html", about, status=status)
     except Exception:
         # The page itself may need what is broken (the database, say); plain words need nothing.
         logger.exception("error page %s could not be rendered", status)
         return HttpResponse(
-            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status},
+            _("Something went wrong here (error %(status)s). Please go back and try again.") % {"status": status}
+            + (f"\n{number}\n" if number else ""),
             status=status,
             content_type="text/plain; charset=utf-8",
         )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400."""
+    """400; 413 for what is larger than anything that is read."""
+    if isinstance(exception, RequestDataTooBig):
+        response = _page(request, 400, str(exception))
+        response.status_code = 413
+        return response
     return _page(request, 400)
 
 

@@ -460,6 +460,16 @@ STORAGES = {
     },
 }
 
+# Uploads: no more of them is read than any page takes; on the disk they are nobody else's, and nothing that can be run.
+
+FILE_UPLOAD_HANDLERS = [
+    "baccarat_audit.uploads.Limit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
+
 # Everything worth saying goes to standard error, one line an event, times in UTC.
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PUBLISHED_HOSTS else "line")

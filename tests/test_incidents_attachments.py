@@ -22,18 +22,12 @@ from incidents.review.sheet import sheet
 from incidents.selectors import load_case
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
+from tests.media import JPEG, MOV, MP4, PNG, WEBM, WEBP
 
 pytestmark = pytest.mark.django_db
 
 MISPLACED = "open close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:tie end"
 TABLE = IncidentAttachment._meta.db_table
-
-PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"p" * 40
-JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF" + b"j" * 40
-WEBP = b"RIFF\x24\x00\x00\x00WEBPVP8 " + b"w" * 40
-MP4 = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00" + b"m" * 40
-MOV = b"\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00" + b"q" * 40
-WEBM = b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm" + b"e" * 40
 
 
 @pytest.fixture(autouse=True)

@@ -19,12 +19,12 @@ from incidents.review.urls import urlpatterns
 from incidents.selectors import load_case
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
+from tests.media import PNG
 
 pytestmark = pytest.mark.django_db
 
 BURNT = "shoe-open:commission hand:1 "  # the shoe has an incident too: nothing was burned
 MISPLACED = "open close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:tie end"
-PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"p" * 40
 
 
 @pytest.fixture

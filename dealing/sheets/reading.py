@@ -187,6 +187,8 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
 
 def _read_csv(data: bytes, name: str, encoding: str, separator: str, limit: int) -> Book:
     text, encoding = _decoded(data, encoding)
+    if _is_something_else(text):
+        raise SheetError("file-kind", value=shown(name))
     if text.startswith("sep=") and len(text) > 4:  # a line by which Excel is told the separator
         first, _, rest = text.partition("\n")
         mark = first[4:].strip("\r") or "\t"
@@ -209,6 +211,12 @@ def _read_csv(data: bytes, name: str, encoding: str, separator: str, limit: int)
 
     found, ended = _kept(rows(), limit)
     return Book(name, "csv", found, encoding=encoding, separator=separator, ended=ended)
+
+
+def _is_something_else(text: str) -> bool:
+    """Whether it is a web page, a document, a picture or a program, whatever it is called: any bytes are some text."""
+    start = text[:4000].lstrip()
+    return start.startswith(("<", "%PDF-")) or sum(c < " " and c not in "\t\n\v\f\r" for c in start) > 8
 
 
 def _separator_of(text: str) -> str:

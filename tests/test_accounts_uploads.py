@@ -1,0 +1,219 @@
+"""Hostile files: what is taken for a picture, a clip or a sheet, and how it is handed out again."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import RequestDataTooBig, ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils.http import parse_header_parameters
+from openpyxl import Workbook
+
+from baccarat_audit import uploads
+from dealing.sheets.errors import SheetError
+from dealing.sheets.reading import read_book
+from incidents import attachments
+from incidents.evidence import check_file, do_attach_file
+from incidents.models import IncidentAttachment
+from tests.conftest import MakeTable, People
+from tests.incident_logs import House
+from tests.media import JPEG, MOV, MP4, PNG, WEBM, WEBP, box, picture
+
+SCRIPT = b"<!DOCTYPE html><html><script>alert(1)</script></html>"
+
+
+def archive(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name.replace("__", "/"), content)
+    return out.getvalue()
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+#: A PNG that says it has forty thousand million points.
+BOMB = PNG[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", 200_000, 200_000, 8, 2, 0, 0, 0)) + chunk(b"IEND", b"")
+#: A comment in a JPEG, where it stands right after the beginning.
+COMMENT = JPEG[:2] + b"\xff\xfe" + struct.pack(">H", 2 + len(SCRIPT)) + SCRIPT + JPEG[2:]
+
+HOSTILE = {
+    "a web page behind a picture's first bytes": b"\xff\xd8\xff\xe0" + SCRIPT,
+    "a web page in a picture's comment": COMMENT,
+    "a picture that is an archive too": PNG + archive(run=b"x"),
+    "a clip that is an archive too": MP4 + archive(run=b"x"),
+    "a clip that is an archive in a box": MP4 + box(b"free", archive(run=b"x")),
+    "a web page in a clip's first box": box(b"ftyp", b"isom" + SCRIPT) + box(b"moov", b"v"),
+    "a clip that goes on as something else": MP4 + SCRIPT,
+    "a clip cut off": MP4[:-20],
+    "a clip with nothing to see": box(b"ftyp", b"isom\0\0\2\0") + box(b"mdat", b"m" * 40),
+    "a box without an end": box(b"ftyp", b"isom\0\0\2\0") + b"\0\0\0\0mdat",
+    "a box of no size": box(b"ftyp", b"isom\0\0\2\0") + b"\0\0\0\4moov" + b"v" * 40,
+    "a head without a segment": WEBM[:36] + b"e" * 40,
+    "a head that is cut off": WEBM[:5] + b"webm",
+    "a picture of a size to fill the memory": BOMB,
+    "a picture cut off": PNG[:-20],
+    "a picture whose points were changed": PNG.replace(b"IDAT", b"IDAT\x01", 1),
+    "a picture of another kind in the clothes of one": b"RIFF\x24\0\0\0WEBP" + picture("GIF"),
+    "a document": b"\xff\xd8\xff%PDF-1.7",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_file_that_is_not_what_it_begins_as_is_refused(content: bytes) -> None:
+    assert attachments.kind_of(content[:64]) is not None  # its first bytes alone would have let it in
+    with pytest.raises(ValidationError) as refused:
+        check_file(SimpleUploadedFile("felt.jpg", content))
+    assert "damaged" in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [PNG, JPEG, WEBP, MP4, MOV, WEBM, MP4 + box(b"moof", b"more")])
+def test_a_file_that_is_what_it_says_is_taken(content: bytes) -> None:
+    kind = check_file(SimpleUploadedFile("felt.html", content))
+    assert kind is attachments.kind_of(content[:64])
+
+
+def test_a_photograph_with_a_clip_behind_it_is_still_one() -> None:
+    check_file(SimpleUploadedFile("motion.jpg", JPEG + MP4))
+
+
+@pytest.mark.django_db
+def test_it_is_handed_out_so_that_it_cannot_run(
+    client: Client, table: MakeTable, people: People, settings: Any, tmp_path: Path
+) -> None:
+    settings.VAR_DIR = tmp_path
+    house = House(table("B07"), people)
+    house.record("open close P1:2h B1:4s P2:3d B2:Kc B3:6h P3:5s call:tie end")
+    sent = SimpleUploadedFile('x"; filename="evil.html\r\nX-Evil: 1.png', PNG, content_type="text/html")
+    kept = do_attach_file(house.incident(), people("supervisor"), sent)
+    client.force_login(people("auditor"))
+    address = f"/incidents/{house.incident().pk}/attachments/{kept.pk}/"
+    answer = client.get(address)
+    assert b"".join(answer.streaming_content) == PNG  # type: ignore[attr-defined]  # byte by byte what was handed in
+    assert answer["Content-Type"] == "image/png"
+    assert answer["Content-Disposition"].startswith("attachment;")
+    kind, told = parse_header_parameters(answer["Content-Disposition"])
+    assert (kind, told["filename"].replace("\\", "")) == ("attachment", kept.name)
+    assert "X-Evil" not in answer
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert "no-store" in answer["Cache-Control"]
+    path = tmp_path / "media" / "incidents" / IncidentAttachment.objects.get().stored
+    assert path.stat().st_mode & 0o777 == 0o600  # nobody else's, and nothing to run
+    assert path.parent.stat().st_mode & 0o077 == 0
+    assert re.fullmatch(r"[0-9a-f]{32}\.png", path.name)
+    # By its name on the disk it is not to be had.
+    for guess in (f"/media/incidents/{path.name}", f"/static/{path.name}", f"/static/../media/incidents/{path.name}"):
+        assert client.get(guess).status_code == 404
+
+
+# How much is read.
+
+
+def test_a_body_that_is_too_large_is_not_read(
+    client: Client, people: People, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    client.force_login(people("supervisor"))
+    monkeypatch.setattr(uploads, "LIMIT", 1000)
+    answer = client.post("/sheets/", {"file": SimpleUploadedFile("x.csv", b"x" * 2000)})
+    assert answer.status_code == 413
+    assert "larger than 1000" in answer.content.decode()
+    assert client.post("/sheets/", {"file": SimpleUploadedFile("x.csv", b"x" * 100)}).status_code == 302
+
+
+def test_a_sender_that_does_not_say_how_much_is_stopped_where_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "LIMIT", 1000)
+    handler = uploads.Limit()
+    handler.handle_raw_input(None, {}, 0, None)
+    handler.receive_data_chunk(b"x" * 900, 0)
+    with pytest.raises(RequestDataTooBig):
+        handler.receive_data_chunk(b"x" * 200, 900)
+
+
+# Spreadsheets.
+
+
+def workbook() -> dict[str, bytes]:
+    book = Workbook()
+    book.active.append(["shoe", "hand"])
+    book.active.append([1, 1])
+    out = io.BytesIO()
+    book.save(out)
+    with zipfile.ZipFile(io.BytesIO(out.getvalue())) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def packed(parts: dict[str, bytes]) -> bytes:
+    return archive(**{name.replace("/", "__"): content for name, content in parts.items()})
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+LAUGHS = b"<!DOCTYPE l [" + b"".join(
+    b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10 if n else b"lol") for n in range(10)
+)
+
+
+def with_entity(part: bytes, entity: bytes, use: bytes) -> bytes:
+    """The part with a document type that declares the entity, and with the entity in it."""
+    head, _, rest = part.partition(b"?>") if part.startswith(b"<?xml") else (b"<?xml version='1.0'", b"", part)
+    return head + b"?>" + entity + rest.replace(b"<v>1</v>", b"<v>" + use + b"</v>", 1)
+
+
+@pytest.mark.parametrize(
+    ("entity", "use"),
+    [
+        (LAUGHS + b"]>", b"&l9;"),
+        (b'<!DOCTYPE l [<!ENTITY f SYSTEM "file:///etc/passwd">]>', b"&f;"),
+    ],
+    ids=["bomb", "file"],
+)
+@pytest.mark.parametrize("part", [SHEET, "xl/workbook.xml"])
+def test_entities_in_a_workbook_are_refused(part: str, entity: bytes, use: bytes) -> None:
+    parts = workbook()
+    parts[part] = with_entity(parts[part], entity, use)
+    with pytest.raises(SheetError) as refused:
+        read_book(packed(parts), "hands.xlsx")
+    assert refused.value.code == "xlsx-broken"
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is() -> None:
+    parts = workbook()
+    parts["xl/media/zeros.bin"] = bytes(301 * 2**20)
+    content = packed(parts)
+    assert len(content) < 2**20
+    with pytest.raises(SheetError) as refused:
+        read_book(content, "hands.xlsx")
+    assert refused.value.code == "xlsx-too-large"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (SCRIPT, "hands.html"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "hands.svg"),
+        (PNG, "hands.png"),
+        (SCRIPT, "hands.xlsx"),
+        (b"MZ\x90\0", "hands.exe"),
+        (archive(run=b"x"), "hands.xlsx"),
+        (archive(run=b"x"), "hands.csv"),
+    ],
+)
+def test_what_is_no_sheet_is_refused(content: bytes, name: str) -> None:
+    with pytest.raises(SheetError):
+        read_book(content, name)
+
+
+@pytest.mark.parametrize("content", [SCRIPT, PNG, b"%PDF-1.7\n1 0 obj"], ids=["page", "picture", "document"])
+def test_what_is_something_else_is_no_csv_file_whatever_it_is_called(content: bytes) -> None:
+    with pytest.raises(SheetError):
+        read_book(content, "hands.csv")
