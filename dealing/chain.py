@@ -28,6 +28,12 @@ def row_hash(prev_hash: str, seq: int, payload: str, actor: str, recorded_at: dt
     return hasher(actor, recorded_at)(prev_hash, seq, payload)
 
 
+def chained_line(seq: int, payload: str, actor: str, recorded_at: dt.datetime) -> str:
+    """The canonical JSON of a row: what stands after the line feed in the bytes that are hashed."""
+    moment = recorded_at.astimezone(dt.UTC).isoformat(timespec="microseconds")
+    return _encode({"actor": actor, "payload": payload, "recorded_at": moment, "seq": seq}).decode()
+
+
 @lru_cache(maxsize=64)
 def hasher(actor: str, recorded_at: dt.datetime) -> Callable[[str, int, str], str]:
     """:func:`row_hash` for the rows of one import: of the hash before, the position and the payload."""

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 
 from dealing.api.shared import Filters, Lists, TableCode
 from dealing.permissions import May
+from incidents.trail import heads
 
 from . import telling
 from .models import AuditReport
@@ -56,7 +57,11 @@ def in_short(report: AuditReport, request: HttpRequest | Request) -> dict[str, A
 
 def as_json(report: AuditReport, request: HttpRequest | Request) -> dict[str, Any]:
     """A whole report."""
-    return {**in_short(report, request), "figures": report.figures}
+    head = heads.of_report(report)
+    signed = None if head is None else {"number": head.number, "signed_at": head.signed_at.isoformat()}
+    if head is not None and signed is not None:
+        signed |= {"statement": head.statement, "signature": head.signature}
+    return {**in_short(report, request), "figures": report.figures, "signed_heads": signed}
 
 
 class ReportLinksSerializer(serializers.Serializer[Any]):
@@ -91,9 +96,19 @@ class ReportSerializer(serializers.Serializer[AuditReport]):
         return in_short(report, self.context["request"])
 
 
+class SignedHeadsSerializer(serializers.Serializer[Any]):
+    """How far the logs and trails of the house had come, signed: see the guide to the audit trail."""
+
+    number = serializers.IntegerField(min_value=1)
+    signed_at = serializers.DateTimeField()
+    statement = serializers.CharField(help_text="The lines that are signed.")
+    signature = serializers.CharField(help_text="The Ed25519 signature of the lines, in base64.")
+
+
 class WholeReportSerializer(ReportSerializer):
     """A report with its figures."""
 
+    signed_heads = SignedHeadsSerializer(allow_null=True, help_text="None where there was no key to sign with.")
     figures = serializers.DictField(help_text="All figures as they were stored: see the guide to the reports.")
 
     def to_representation(self, report: AuditReport) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from dealing.dates import years_of
 from dealing.gaming_days import gaming_day
 from dealing.models import StaffMember
 from dealing.permissions import May, may
+from incidents.trail import heads
 
 from . import files, telling
 from .models import AuditReport, ReportDelivery, ReportFile, ReportSubscription
@@ -302,6 +303,7 @@ def compose(delivery: ReportDelivery) -> EmailMultiAlternatives:
             "flags": told.flags.first(LINES),
             "calm": not report.attention and not report.flags,
             "report": report,
+            "signed": heads.of_report(report),
             "page": absolute(telling.page_path(report)),
             "preferences": preferences,
         }

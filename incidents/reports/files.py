@@ -30,6 +30,7 @@ from django.utils.translation import gettext_lazy as _
 from dealing.dates import years_of
 from dealing.models import StaffMember
 from incidents.paper import make_pdf, plain
+from incidents.trail import heads
 
 from . import tabular, telling
 from .game_wording import game_words
@@ -136,6 +137,19 @@ def pdf_data(report: AuditReport) -> dict[str, Any]:
 
 
 def _game(report: AuditReport) -> dict[str, Any]:
+def _signed(report: AuditReport) -> dict[str, Any] | None:
+    """The signed heads, as the page has them."""
+    head = heads.of_report(report)
+    if head is None:
+        return None
+    note = _(
+        "Whoever keeps these lines outside this house, in a mail or on paper, can prove later that no entry before "
+        "them was changed, taken out or put in. They are signed with a key that is not in the database; compare its "
+        "fingerprint with the one that the house handed over."
+    )
+    return {"title": str(_("Signed heads of the logs")), "note": str(note), "lines": head.printed.splitlines()}
+
+
     """The verdict, how it was judged, and the frequencies; a month has flags alone."""
     if report.kind == AuditReport.Kind.MONTHLY:
         return {"verdict": "", "small": "", "frequencies": None}

@@ -17,14 +17,14 @@ from incidents.models import AuditReport
 
 from . import contents, signing
 from .models import SignedHead, Trail
-from .statement import HOUSE_TRAIL, Statement, digest, signature_line
+from .statement import HOUSE_TRAIL, Statement, digest
 
 logger = logging.getLogger(__name__)
 
 
 def sign_report(report: AuditReport) -> SignedHead | None:
     """Sign the heads with a report, once; None where there is no key to sign with, which the server's log then says."""
-    there = SignedHead.objects.filter(report=report).first()
+    there = of_report(report)
     if there is not None:
         return there
     try:
@@ -44,7 +44,7 @@ def sign(venue: Venue, report: AuditReport | None = None) -> SignedHead:
     with transaction.atomic():
         # One at a time: each names the one before.
         venue = Venue.objects.select_for_update(no_key=True).get(pk=venue.pk)
-        if report is not None and (there := SignedHead.objects.filter(report=report).first()):
+        if report is not None and (there := of_report(report)):
             return there
         last = SignedHead.objects.filter(venue=venue).order_by("number").last()
         now = timezone.now()
@@ -84,9 +84,9 @@ def sign(venue: Venue, report: AuditReport | None = None) -> SignedHead:
     return made
 
 
-def printed(head: SignedHead) -> str:
-    """What is shown and kept: the statement with its signature."""
-    return head.statement + signature_line(head.signature)
+def of_report(report: AuditReport) -> SignedHead | None:
+    """The heads that were signed with a report."""
+    return SignedHead.objects.filter(report=report).first()
 
 
 def copies(venue: Venue) -> Path:
@@ -98,7 +98,7 @@ def keep_copy(head: SignedHead) -> None:
     """Write signed heads to a file of their own; one that is there is never written over."""
     path = copies(head.venue) / f"{head.number:06}.txt"
     try:
-        with written_aside(path, printed(head).rstrip("\n")) as new:
+        with written_aside(path, head.printed.rstrip("\n")) as new:
             os.link(new, path)
     except FileExistsError:
         pass

@@ -137,6 +137,11 @@ class SignedHead(models.Model):
     def __str__(self) -> str:
         return f"{self.venue.code} {self.number}"
 
+    @property
+    def printed(self) -> str:
+        """What is shown and kept elsewhere: the statement with its signature."""
+        return f"{self.statement}signature {self.signature}\n"
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Refused for what is signed already."""
         if not self._state.adding:

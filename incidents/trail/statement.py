@@ -68,11 +68,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def signature_line(signature: str) -> str:
-    """The line beneath a statement."""
-    return f"signature {signature}\n"
-
-
 def read_all(text: str) -> Iterator[tuple[Statement, bytes]]:
     """Each statement in a text (a file, a mail, a page) with its signature. Raises `StatementError`."""
     text = text.replace("\\n", "\n")  # out of JSON
