@@ -7,25 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import http.client
 import io
-import json
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 import uvicorn
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -38,54 +30,9 @@ from dealing.models import Table, Venue
 from dealing.rules.events import format_event
 from dealing.simulator import simulate_shoe
 from tests.conftest import MakeTable
+from tests.servers import HOST, free_port, post, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ROOT = Path(__file__).resolve().parent.parent
-HOST = "127.0.0.1"
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        return int(found.getsockname()[1])
-
-
-def database_url() -> str:
-    """Of the database that the suite has made."""
-    name = str(connection.settings_dict["NAME"])
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{name}"
-    return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
-
-
-@contextmanager
-def gunicorn(**environment: str) -> Iterator[int]:
-    """The product as `make run` starts it, in one process with four threads; its port."""
-    port = free_port()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "gunicorn", "baccarat_audit.wsgi", "--bind", f"{HOST}:{port}"),
-            *("--workers", "1", "--threads", "4", "--log-level", "critical"),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url(), "SECRET_KEY": settings.SECRET_KEY, **environment},
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        limit = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection((HOST, port), timeout=1).close()
-                break
-            except OSError:
-                assert time.monotonic() < limit
-                assert process.poll() is None
-                time.sleep(0.05)
-        yield port
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture
@@ -124,15 +71,6 @@ def read_head(client: socket.socket) -> str:
     return text.decode()
 
 
-def post(port: int, key: str, event: dict[str, Any]) -> int:
-    to = http.client.HTTPConnection(HOST, port, timeout=10)
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    to.request("POST", "/api/v1/tables/B07/events/", json.dumps(event), headers)
-    status = to.getresponse().status
-    to.close()
-    return status
-
-
 def exposed(n: int) -> dict[str, Any]:
     return {"event": "exposed", "shoe": 9, "when": "burn", "key": f"k{n}"}
 
@@ -150,7 +88,8 @@ def fill(table: Table) -> None:
 @pytest.mark.sqlite
 def test_gunicorn_has_threads_left_for_recording_and_loses_none_to_who_reads_nothing(key: str) -> None:
     fill(Table.objects.get(code="B07"))
-    with gunicorn(FEED_SECONDS="2", FEEDS_PER_PROCESS="2") as port:
+    with serving(FEED_SECONDS="2", FEEDS_PER_PROCESS="2") as server:
+        port = server.port
         deaf = [listen(port, key, "?after=0", buffer=4096) for _ in range(2)]
         for client in deaf:
             assert read_head(client).startswith("HTTP/1.1 200")  # and nothing more, ever
@@ -158,8 +97,8 @@ def test_gunicorn_has_threads_left_for_recording_and_loses_none_to_who_reads_not
         assert full.startswith("HTTP/1.1 503")
         assert "Retry-After: 5" in full
         began = time.monotonic()
-        assert post(port, key, {"event": "shoe_opened", "shoe": 9, "ruleset": "commission", "key": "o"}) == 201
-        assert [post(port, key, exposed(n)) for n in range(5)] == [201] * 5
+        assert server.post(key, {"event": "shoe_opened", "shoe": 9, "ruleset": "commission", "key": "o"})[0] == 201
+        assert [server.post(key, exposed(n))[0] for n in range(5)] == [201] * 5
         assert time.monotonic() - began < 3
         # Their threads are free again soon, and somebody who went away has one no longer either.
         limit = time.monotonic() + 10
@@ -167,7 +106,7 @@ def test_gunicorn_has_threads_left_for_recording_and_loses_none_to_who_reads_not
             assert time.monotonic() < limit, again
             time.sleep(0.2)
         gone.close()
-        assert post(port, key, exposed(9)) == 201
+        assert server.post(key, exposed(9))[0] == 201
 
 
 # In an event loop.
@@ -234,7 +173,7 @@ def test_a_hundred_listen_in_one_event_loop(key: str) -> None:
                 assert cursor.fetchone()[0] <= 4  # who watches the log, ours, and what is just being closed
         began = time.monotonic()
         for n in range(events):
-            assert post(port, key, exposed(n)) == 201
+            assert post(port, key, exposed(n))[0] == 201
         crowd.join(30)
         assert time.monotonic() - began < 10
         limit = time.monotonic() + 10
