@@ -1,0 +1,75 @@
+"""`manage.py device_key CODE --table B07`: a device and a key for it, from the command line."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from dealing.devices.keeping import save_device
+from dealing.devices.keys import make_key, rotate
+from dealing.devices.models import Device
+from dealing.models import Table, Venue
+
+ACTOR = "device_key"
+
+
+class Command(BaseCommand):
+    help = (
+        "Print a new key of a device, which is made where it is not there yet. The key alone goes to standard output; "
+        "it cannot be shown again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("code", metavar="CODE", help="the device, such as SHOE-7")
+        parser.add_argument(
+            "--table", action="append", default=[], metavar="TABLE", help="a table that it is for; may be repeated"
+        )
+        parser.add_argument("--venue", default="", help="the code of its house; needed where tables name none")
+        parser.add_argument("--name", default="", help="what it is called")
+        parser.add_argument("--supervises", action="store_true", help="may open and close shoes and amend, too")
+        parser.add_argument(
+            "--rotate",
+            type=float,
+            metavar="HOURS",
+            help="end its other keys after so many hours (0: at once); default: they stay",
+        )
+
+    @transaction.atomic
+    def handle(
+        self, *args: Any, code: str, table: list[str], venue: str, name: str, supervises: bool, **options: Any
+    ) -> None:
+        device = Device.objects.filter(code=code).first()
+        tables = list(Table.objects.filter(code__in=table))
+        if missing := sorted(set(table) - {found.code for found in tables}):
+            raise CommandError(f"there is no table {', '.join(missing)}")
+        if device is None:
+            house = self._house(venue, tables)
+            device = Device(venue=house, code=code, name=name, supervises=supervises)
+        elif venue and device.venue.code != venue:
+            raise CommandError(f"{code} belongs to house {device.venue.code}")
+        else:
+            device.supervises = device.supervises or supervises
+            device.name = name or device.name
+            tables += list(device.tables.exclude(code__in=table))
+        try:
+            save_device(device, tables, ACTOR)
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        if options["rotate"] is None:
+            _row, text = make_key(device, ACTOR)
+        else:
+            _row, text = rotate(device, ACTOR, dt.timedelta(hours=options["rotate"]))
+        self.stdout.write(text)
+
+    @staticmethod
+    def _house(venue: str, tables: list[Table]) -> Venue:
+        if not venue and tables:
+            return tables[0].venue
+        houses = Venue.objects.filter(code=venue) if venue else Venue.objects.all()
+        if len(houses) != 1:
+            raise CommandError(f"there is no house {venue}" if venue else "name its house: --venue")
+        return houses[0]
