@@ -47,9 +47,6 @@ CONTRADICTIONS: Final = (
     (CANCEL_SHOE, REPLACE_SHOE),
 )
 
-#: Findings of a card that lies beside the hand.
-EXTRA_CARDS: Final = frozenset({"extra-card-exposed", "extra-card-unseen"})
-
 #: Why the log closes a shoe, by the decision that does.
 CLOSES: Final = {CANCEL_SHOE: "cancelled", REPLACE_SHOE: "replaced"}
 
@@ -373,9 +370,7 @@ class _Ahead:
 
     def _burn_extras(self) -> None:
         """Discard the extra cards that may be burned; the log takes extra cards in the order they came out."""
-        while any(
-            f.code in EXTRA_CARDS and BURN_CARD in f.options and f.state == "open" for f in self.fold.audit().findings
-        ):
+        while self.fold.extra_to_burn:
             self.append("discarded", extra=True)
 
     def _call_again(self) -> None:

@@ -100,6 +100,7 @@ def beside(state: State) -> dict[str, Any]:
         "shown_phase": "called" if phase == "complete" and state.called else phase,
         "layout": state_of(state),
         "last_hand": "" if last is None else last,
+        "more_hands": state.ruleset.procedure.cut_card.more_hands,
         "call_follows": phase == "complete" and composite.call_follows(state),
         "held_by": composite.held_by(state),
         "call_is_last": composite.is_last(state),

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: Events that begin a hand. Of cards only the one a hand starts with is looked at.
 BEGINS: Final = frozenset({"betting_opened", "betting_closed", "bet", "card"})
-#: The rules behind the refusal of another hand after the last.
-AFTER_LAST_RULES: Final = ("SHOE-last", "SHOE-after")
 #: Fields that a second press gets afresh.
 _FRESH: Final = frozenset({"csrfmiddlewaretoken", "event", "key", "seq", "shoe", "hand", "sheet", "down", "confirmed"})
 
@@ -64,7 +62,8 @@ def after_last(table: Table, form: EventForm, data: Mapping[str, str]) -> Ask | 
     if shoe is None or last is None or number <= max(last, shoe.fold["hand"]):
         return None
     ruleset, language = get_ruleset(shoe.ruleset), get_language() or "en"
-    cited = [ruleset.cite(rule, language) for rule in AFTER_LAST_RULES]
+    rules = (ruleset.procedure.cut_card.rule, *ruleset.ruling_for("hand-after-last").rules)
+    cited = [ruleset.cite(rule, language) for rule in dict.fromkeys(rules)]
     return Ask(
         form.event,
         _("Hand %(last)d was the last of this shoe: hand %(hand)d must not be dealt from it. Nothing was recorded.")

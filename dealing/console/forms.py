@@ -493,7 +493,7 @@ class Exposed(EventForm):
 
     def prepare(self, state: State) -> None:
         super().prepare(state)
-        phases = {"burn": "start", "count": "burn", "betting": "betting"}
+        phases = {"burn": "start", "count": "burn" if state.burns_by_card else "start", "betting": "betting"}
         self.suggest(when=phases.get(state.phase, "drawing" if state.hand_open else None))
 
     def of_hand(self, keys: Mapping[str, object]) -> bool:
@@ -503,7 +503,10 @@ class Exposed(EventForm):
 class Extra(EventForm):
     event = "extra"
     title = _("Extra card")
-    hint = _("A card came out of the shoe that belongs to no place of this hand.")
+    hint = _(
+        "A card came out of the shoe that belongs to no place of this hand. Of two cards stuck together it is the one "
+        "too many: record it before the hand's next card."
+    )
 
     face = ChoiceField(_("Lies"), [("up", _("Face up")), ("down", _("Face down"))], initial="up")
     card = CardField(_("Card, if it was seen"))

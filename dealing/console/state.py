@@ -25,7 +25,7 @@ from dealing.log import Recorded, Trailed, read_trail
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules import events as log
 from dealing.rules.bets import BET_NAMES
-from dealing.rules.cards import BURN_COUNTS, Card
+from dealing.rules.cards import Card
 from dealing.rules.events import Event
 from dealing.rules.findings import DISCRETION
 from dealing.rules.insurance import InsuranceDue
@@ -292,13 +292,25 @@ class State:
 
     @property
     def burn_due(self) -> int | None:
-        """How many cards the first card of the shoe asks to be burned."""
-        return BURN_COUNTS[self.burn_card.rank] if self.burn_card else None
+        """How many cards are to be burned, as far as it is known."""
+        return self.ruleset.procedure.burn.due(self.burn_card, self.shoe.decks) if self.shoe else None
 
     @property
     def burn_words(self) -> str:
         """`Jack: burn 10 cards`."""
-        return words.burn(self.burn_card, self.burn_due or 0) if self.burn_card else ""
+        due = self.burn_due
+        return "" if due is None else words.burn(self.burn_card if self.burns_by_card else None, due)
+
+    @property
+    def burns_by_card(self) -> bool:
+        """Whether the first card of the shoe says how many are burned."""
+        return self.ruleset.procedure.burn.by == "first-card"
+
+    @property
+    def burn_citation(self) -> Any:
+        """The rule of the burn, in the active language."""
+        rule = self.ruleset.procedure.burn.rule
+        return self.ruleset.cite(rule, get_language() or "en") if rule else None
 
     @cached_property
     def burned(self) -> bool:
@@ -374,7 +386,9 @@ class State:
         if not self.shoe:
             return "no-shoe"
         if not self.hand:
-            return "burn" if not self.burn_card else "ready" if self.burned else "count"
+            if self.burns_by_card and not self.burn_card:
+                return "burn"
+            return "ready" if self.burned or self.ruleset.procedure.burn.by == "none" else "count"
         if not self.hand_open:
             return "over"
         if self.betting == "open" and not self.drawn:
@@ -397,8 +411,44 @@ class State:
 
     @property
     def last_hand_now(self) -> bool:
-        """Whether the cut card came out in the hand that is being played."""
-        return self.hand_open and any(isinstance(event, log.CutCard) for _seq, event in self.events)
+        """Whether the cut card has made the hand that is being played the last."""
+        last = self.shoe_fold.last_hand if self.shoe_fold else None
+        return last is not None and self.hand_open and self.next_hand == last + 1
+
+    @property
+    def hands_to_come(self) -> int:
+        """How many hands are still dealt after this one, or after the last one that was, once the cut card is out."""
+        last = self.shoe_fold.last_hand if self.shoe_fold else None
+        return 0 if last is None else max(0, last + 1 - self.next_hand)
+
+    # What the hands before leave to the next.
+
+    @property
+    def kept(self) -> list[str]:
+        """The cards that the rules keep for a hand: the next one, or this one while it has none of its own."""
+        return [words.card(held.card) for held in self.fold.held] if self.fold else []
+
+    @property
+    def kept_citation(self) -> Any:
+        """The rule by which a card is kept."""
+        cited = self.ruleset.ruling_for("held-card-not-dealt").rules
+        return self.ruleset.cite(cited[0], get_language() or "en") if cited else None
+
+    @property
+    def kept_for(self) -> int:
+        """The number of the hand that they are kept for."""
+        return self.hand.number if self.hand and self.hand_open and not self.drawn else self.next_hand
+
+    @property
+    def free_hand(self) -> tuple[int, int] | None:
+        """Which of how many hands without betting the next one may be; None where it may not be one."""
+        allowed = self.ruleset.procedure.free_hands
+        if allowed is None or self.shoe_fold is None or self.shoe_fold.bet_on or self.hand_open:
+            return None
+        if self.fold is not None and not self.fold.free:
+            return None
+        number = len(self.shoe_fold.free) + (self.fold is not None) + 1
+        return (number, allowed.most) if number <= allowed.most else None
 
     # The cards.
 
@@ -558,10 +608,12 @@ class State:
                 dealt = next((event for at, event in self.events if at == seq), None)
                 card = dealt.card if isinstance(dealt, log.CardDealt) else None
                 return Burn(source, _("Burn %(card)s") % {"card": words.card(card)})
-        for found in burned:
-            if found.code == "extra-card-exposed":
-                seen = read_card(found.cards[0]) if found.cards else None
-                return Burn("extra", _("Burn %(card)s") % {"card": words.card(seen)})
+        for place in self.fold.taken_out:
+            card = None if place in self.face_down else read_card(self.audit.dealt.places[place][0])
+            return Burn(place, _("Burn %(card)s") % {"card": words.card(card)})
+        if burned and self.fold.extra_to_burn:
+            named = self.audit.dealt.extra or burned[0].cards
+            return Burn("extra", _("Burn %(card)s") % {"card": words.card(read_card(named[0]) if named else None)})
         return None
 
     # Findings.

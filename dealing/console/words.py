@@ -87,8 +87,10 @@ def card(value: Card | None) -> str:
     return f"{'10' if value.rank == 'T' else value.rank}{SUIT_SIGNS[value.suit]}"
 
 
-def burn(value: Card, count: int) -> str:
-    """`Jack: burn 10 cards`."""
+def burn(value: Card | None, count: int) -> str:
+    """`Jack: burn 10 cards`; `Burn 8 cards` where no card says so."""
+    if value is None:
+        return ngettext("Burn %(count)d card", "Burn %(count)d cards", count) % {"count": count}
     told = ngettext("%(rank)s: burn %(count)d card", "%(rank)s: burn %(count)d cards", count)
     return told % {"rank": wording.card_name(value.rank, ""), "count": count}
 

@@ -291,7 +291,7 @@ class _HandState:
         self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved, discarded or taken out
         self.extras = [_Extra(0, held.card, held.card is not None, False, held) for held in context.held]
         #: A card was seen that a rule takes out of the hand when it comes: its finding, and which card it was.
-        self.awaited: tuple[_Raised, Card] | None = None
+        self.awaited: tuple[_Raised, Card | None] | None = None
         #: A card was seen with which bets may not be changed any more.
         self.frozen = False
         self.bets: list[Placed] = []
@@ -415,7 +415,7 @@ class _HandState:
 
     def _seen(self, raised: _Raised, drawn: _Drawn | None, card: Card | None) -> None:
         """A card was seen too early, which may take it out of the hand: ``drawn``, or the next to come if it is
-        ``card``. Of one that nobody named it cannot be said whether it came.
+        ``card``. One that nobody named can only be told where it is laid beside the hand.
         """
         ruling = self._ruling(raised)
         self.frozen = self.frozen or ruling.freezes_bets
@@ -423,18 +423,20 @@ class _HandState:
             return
         if drawn is not None:
             self._take_out(raised, drawn)
-        elif card is not None:
+        else:
             self.awaited = raised, card
 
     def _take_out(self, raised: _Raised, drawn: _Drawn) -> None:
         raised.out, drawn.out = drawn, True
         self._laid = None
 
-    def _came(self, card: Card | None) -> _Raised | None:
+    def _came(self, card: Card | None, beside: bool) -> _Raised | None:
         """A card came out of the shoe: the finding on the one that was seen before, if it is that one."""
         if self.awaited is None:
             return None
         (raised, seen), self.awaited = self.awaited, None
+        if seen is None:
+            return raised if beside else None
         if card is None or seen.merged(card) is not None:
             return raised
         raised.corrected = True  # the card that was seen was not used
@@ -481,7 +483,7 @@ class _HandState:
             self._raise("insurance-dealt-early", seq, drawn=drawn)
         self.drawn.append(drawn)
         self._laid = None
-        early = self._came(event.card)
+        early = self._came(event.card, beside=False)
         if early is not None:
             self._take_out(early, drawn)
         self._take_held(seq, drawn)
@@ -564,7 +566,7 @@ class _HandState:
 
     def extra(self, seq: int, event: Extra) -> None:
         extra = _Extra(seq, event.card, event.face == "up", True)
-        early = self._came(event.card)
+        early = self._came(event.card, beside=True)
         self.extras.append(extra)
         code = "extra-card-exposed" if extra.up else "extra-card-unseen"
         if early is not None:  # the card that was seen before: that finding is this one's too
@@ -745,6 +747,11 @@ class _HandState:
             elif drawn is not None and drawn.place is not None and drawn.lawful is None:
                 kept[id(drawn)] = drawn.seq, Held(drawn.card, drawn.counted is not None)
         return tuple(held for _, held in sorted(kept.values(), key=lambda one: one[0]))
+
+    def extra_to_burn(self) -> _Extra | None:
+        """The first extra card that lies there and that the rules burn, or let a manager burn."""
+        burnt = [raised.extra for raised in self.raised if "burn card" in self._ruling(raised).options]
+        return next((extra for extra in burnt if extra is not None and not (extra.discarded or extra.taken)), None)
 
     @property
     def free(self) -> bool:
@@ -1185,6 +1192,11 @@ class HandFold:
     def held(self) -> tuple[Held, ...]:
         """The cards that the rules keep for the next hand."""
         return () if self._state is None or self.spoiled else self._state.held()
+
+    @property
+    def extra_to_burn(self) -> bool:
+        """Whether an extra card lies there that the rules burn, or let a manager burn."""
+        return self._state is not None and self._state.extra_to_burn() is not None
 
     @property
     def free(self) -> bool:

@@ -1,4 +1,4 @@
-"""`manage.py check_ruleset`: what is wrong with a ruleset file, or what it rules on every finding. Without a database."""
+"""`manage.py check_ruleset`: what is wrong with a ruleset file, or what it rules on every finding; no database."""
 
 from __future__ import annotations
 

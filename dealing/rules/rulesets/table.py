@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 def ruling_rows(ruleset: Ruleset) -> list[Row]:
     """Every finding in the order of the catalogue, its cases where the ruleset tells them apart."""
-    rows = []
+    rows: list[Row] = []
     spoken_of = {key for rule in ruleset.rules.values() for key in rule.rulings}
     for code, kind in CATALOGUE.items():
         told_apart = [case for case in kind.cases if f"{code}:{case}" in spoken_of]

@@ -58,7 +58,7 @@
         if (model.phase === "betting") return lay(unsure, fields); // before betting is closed: that is unusual
         return between ? lay(start(next, "dealing"), fields) : model.phase === "dealing" ? lay(model, fields) : unsure;
       case "cut_card":
-        return fields.during === "hand" && isOpen(model) ? { ...model, last: model.hand } : unsure;
+        return fields.during === "hand" && isOpen(model) ? { ...model, last: model.hand + moreHands() } : unsure;
       case "called":
         return model.phase === "complete" ? call(model, fields) : unsure;
       case "paid":
@@ -112,6 +112,11 @@
   function follows(model) {
     const set = console_().dataset;
     return "follow" in set && !model.bets && !("insured" in set && model.dealt > 4);
+  }
+
+  // How many hands the rules still have after the one in which the cut card comes.
+  function moreHands() {
+    return Number(console_().dataset.more || 0);
   }
 
   function isLast(model) {
