@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
+from django.test import Client
 from django.utils import timezone
 
 from dealing.gaming_days import begins, gaming_day
@@ -94,7 +95,7 @@ def told(of: Webhook) -> list[dict[str, Any]]:
 # What is told.
 
 
-def test_an_incident_opens_is_decided_and_opens_again(hook: Webhook, house: House) -> None:
+def test_an_incident_opens_is_decided_and_opens_again(hook: Webhook, house: House, client: Client) -> None:
     house.record(MISPLACED)
     (opened,) = told(hook)
     incident = house.incident()
@@ -116,7 +117,10 @@ def test_an_incident_opens_is_decided_and_opens_again(hook: Webhook, house: Hous
                 {"code": "fifth-card-misplaced", "state": "open", "ruling": "correct", "mandatory": True},
             ],
         },
-        "links": {"page": f"http://localhost:8000/incidents/{incident.pk}/"},
+        "links": {
+            "page": f"http://localhost:8000/incidents/{incident.pk}/",
+            "api": f"http://localhost:8000/api/v1/incidents/{incident.pk}/",
+        },
     }
     assert dt.datetime.fromisoformat(opened["data"]["opened_at"]) == incident.opened_at
     decision = house.decide("correct")
@@ -128,6 +132,12 @@ def test_an_incident_opens_is_decided_and_opens_again(hook: Webhook, house: Hous
     assert (data["number"], data["actions"], data["departs"]) == (1, ["correct"], False)
     assert data["events"] == decision.events
     assert data["status"] == house.incident().status == "decided"
+    client.force_login(house.manager())
+    for message, number in ((opened, incident.pk), (decided, decision.number)):
+        for link in message["links"].values():
+            page = client.get(link.removeprefix("http://localhost:8000"))
+            assert page.status_code == 200, "a link leads to what is told"
+            assert str(number).encode() in page.content
     house.record("x:9c")  # a card is shown after it was decided
     again = told(hook)[2:]
     assert [one["type"] for one in again] == ["incident.reopened"]

@@ -111,6 +111,12 @@ def _tell(kind: Kind, venue: int, code: str, subject: str, sequence: int, data: 
     outbox.put(kind, venue, f"{kind}:{subject}:{sequence}", msgspec.json.encode(message))
 
 
+def _tell_of(incident: Incident, kind: Kind, data: Data, api: str) -> None:
+    venue = incident.table.venue
+    links = {"page": _absolute("incidents:incident", incident.pk), "api": api}
+    _tell(kind, venue.pk, venue.code, f"incident/{incident.pk}", incident.version, data, links)
+
+
 def incident_changed(incident: Incident, before: str | None, findings: Sequence[Mapping[str, Any]]) -> None:
     """Tell what became of an incident without a decision; `before`: its status before, None for a new one."""
     now = incident.status
@@ -141,15 +147,7 @@ def incident_changed(incident: Incident, before: str | None, findings: Sequence[
         opened_at=incident.opened_at,
         findings=[Finding(one["code"], one["state"], one["ruling"], one["mandatory"]) for one in findings],
     )
-    _tell(
-        kind,
-        table.venue_id,
-        table.venue.code,
-        f"incident/{incident.pk}",
-        incident.version,
-        data,
-        {"page": _absolute("incidents:incident", incident.pk)},
-    )
+    _tell_of(incident, kind, data, _absolute("api:incident", incident.pk))
 
 
 def decision_made(decision: Decision, incident: Incident) -> None:
@@ -169,15 +167,7 @@ def decision_made(decision: Decision, incident: Incident) -> None:
         events=list(decision.events),
         decided_at=decision.decided_at,
     )
-    _tell(
-        Kind.DECIDED,
-        table.venue_id,
-        table.venue.code,
-        f"incident/{incident.pk}",
-        incident.version,
-        data,
-        {"page": _absolute("incidents:incident", incident.pk)},
-    )
+    _tell_of(incident, Kind.DECIDED, data, _absolute("api:decision", incident.pk, decision.number))
 
 
 def report_done(report: AuditReport) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from typing import Final
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -26,6 +28,8 @@ from dealing.permissions import May, house_of
 from . import outbox, sealing, signing, telling
 from .forms import MessagesForm, WebhookForm
 from .models import Kind, Webhook, WebhookDelivery
+
+logger = logging.getLogger(__name__)
 
 PAGE: Final = 25
 #: For so long after a new secret was made, messages are signed with the one before too.
@@ -58,6 +62,10 @@ def deliveries_of(request: HttpRequest) -> QuerySet[WebhookDelivery]:
 
 def _by(request: HttpRequest) -> str:
     return request.user.get_username()
+
+
+def _log(request: HttpRequest, hook: Webhook, what: str) -> None:
+    logger.info("webhook %s of %s %s by %s", hook.pk, hook.venue.code, what, _by(request))
 
 
 def _kinds(hook: Webhook) -> list[str]:
@@ -96,6 +104,7 @@ def new(request: HttpRequest) -> HttpResponse:
         hook.created_at = hook.changed_at = timezone.now()
         hook.created_by = hook.changed_by = _by(request)
         hook.save()
+        _log(request, hook, f"made, to {urlsplit(hook.url).hostname},")
         _show_next(request, hook)
         messages.success(request, _("The webhook is made. Keep its secret now: it is shown this once."))
         return redirect("webhooks:webhook", hook.pk)
@@ -121,6 +130,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
             hook.save(update_fields=["name", "url", "kinds", "is_active", "off_because", "changed_at", "changed_by"])
             if was_on and not hook.is_active:
                 outbox.switch_off(hook)
+        _log(request, hook, f"changed, {'on' if hook.is_active else 'off'}, to {urlsplit(hook.url).hostname},")
         messages.success(request, _("The change is kept."))
         return redirect("webhooks:webhook", hook.pk)
     status = 422 if form.errors else 200
@@ -169,6 +179,7 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
     """Send a message that tells nothing, now, and say how it went."""
     hook = get_object_or_404(webhooks_of(request), pk=pk)
     sent = telling.test_message(hook)
+    _log(request, hook, "tested")
     if sent.status == Status.SENT:
         messages.success(request, _("The test was taken over (%(code)d).") % {"code": sent.code})
     else:
@@ -194,6 +205,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
         hook.secret = sealing.seal(signing.make_secret())
         hook.changed_at, hook.changed_by = timezone.now(), _by(request)
         hook.save(update_fields=["secret", "secret_before", "before_until", "changed_at", "changed_by"])
+    _log(request, hook, "given a new secret")
     _show_next(request, hook)
     messages.success(request, _("There is a new secret. Keep it now: it is shown this once."))
     return redirect("webhooks:webhook", hook.pk)
@@ -217,6 +229,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Take it away, with the list of its messages."""
     hook = get_object_or_404(webhooks_of(request), pk=pk)
     name = hook.name
+    _log(request, hook, "deleted")
     hook.delete()
     messages.success(request, _("“%(name)s” is deleted.") % {"name": name})
     return redirect("webhooks:list")
