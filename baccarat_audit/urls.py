@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from dealing.people_views import LogIn, preferences, set_language
@@ -11,11 +12,12 @@ from .health import health, night
 from .metrics import metrics
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="console:tables"), name="home"),
+    path("", require_safe(RedirectView.as_view(pattern_name="console:tables")), name="home"),
     path("tables/", include("dealing.roads_urls")),
     path("tables/", include("dealing.pit.urls")),
     path("tables/", include("dealing.console.urls")),
     path("dealers/", include("dealing.pit.people_urls")),
+    path("devices/", include("dealing.devices.urls")),
     path("incidents/", include("incidents.review.urls")),
     path("sheets/", include("dealing.sheets.urls")),
     path("api/", include("baccarat_audit.api_urls")),
