@@ -37,6 +37,7 @@ AUDIT_AFTER_CLOSE     minutes from the end of a gaming day to its audit; default
 AUDIT_TICK            seconds between two looks at what is to be audited; default 60
 AUDIT_LEASE           seconds without a sign of life after which a table's audit is another worker's; default 60
 AUDIT_RESEND          seconds after which a table's audit that no worker has begun is sent again; default 300
+BODY_SECONDS          how long a client may take to send a request of up to 1 MB (larger ones longer); default 20
 FEED_SECONDS          how long one connection to a table's live feed lasts; the client then comes again; default 25
 FEEDS_PER_PROCESS     how many live feeds a process of gunicorn serves at once, each on a thread of its own; default 2
 WEBHOOK_PRIVATE_NETWORKS  comma-separated networks (10.20.0.0/16) inside the house that webhooks may be sent to; left out:
@@ -397,7 +398,9 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-# The wire.
+# The wire. A body is there in good time, or refused (`baccarat_audit.bodies`).
+
+BODY_SECONDS = env.int("BODY_SECONDS", default=20)
 
 HTTPS = env.bool("HTTPS", default=bool(PUBLISHED_HOSTS) and not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS

@@ -81,6 +81,12 @@ _KINDS: Final = (
         _("Ask for “application/json”, or leave “Accept” out."),
     ),
     Kind(
+        "too-slow",
+        408,
+        _("What was sent did not arrive whole"),
+        _("It took too long, or the connection broke. Nothing was recorded: send it again with the same keys."),
+    ),
+    Kind(
         "conflict",
         409,
         _("Something else was recorded first"),
