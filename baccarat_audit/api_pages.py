@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
@@ -68,6 +69,7 @@ class Nothing(APIView):
         return _("There is nothing at this address.")
 
 
+@require_safe
 @never_cache
 @login_required
 def docs(request: HttpRequest) -> HttpResponse:
@@ -75,6 +77,7 @@ def docs(request: HttpRequest) -> HttpResponse:
     return render(request, "api/docs.html")
 
 
+@require_safe
 def problems(request: HttpRequest) -> HttpResponse:
     """Every kind of problem, with what to do about it: where `type` leads."""
     return render(request, "api/problems.html", {"kinds": KINDS.values()})
