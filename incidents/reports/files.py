@@ -130,6 +130,7 @@ def pdf_data(report: AuditReport) -> dict[str, Any]:
         "plots": _plots(report),
         "sheets": [_sheet(sheet) for sheet in told.sheets if sheet.rows],
         "heads": _sheet(told.heads),
+        "signed": _signed(report),
         "page": pgettext("of a document", "Page {n} of {all}"),
         "foot-house": plain(told.house),
         "foot": f"· {telling.day_slug(report)} · {told.revision} ·",
@@ -149,6 +150,7 @@ def _signed(report: AuditReport) -> dict[str, Any] | None:
     )
     return {"title": str(_("Signed heads of the logs")), "note": str(note), "lines": head.printed.splitlines()}
 
+def _game(report: AuditReport) -> dict[str, Any]:
 
     """The verdict, how it was judged, and the frequencies; a month has flags alone."""
     if report.kind == AuditReport.Kind.MONTHLY:
