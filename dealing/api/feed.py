@@ -62,6 +62,7 @@ class FeedView(ApiView):
     """The live feed of a table."""
 
     needs = May.READ_TABLE
+    params = {"get": {"after"}}
     tag = "Tables"
     renderer_classes = (EventStreamRenderer, JSONRenderer)
 

@@ -123,7 +123,7 @@ def _refused(text: str) -> OpenApiResponse:
 
 
 record_schema = extend_schema(
-    operation_id="tables_events_record",
+    operation_id="recordEvents",
     parameters=[
         OpenApiParameter(
             "expected_seq",
@@ -157,12 +157,12 @@ record_schema = extend_schema(
 )
 
 feed_schema = extend_schema(
-    operation_id="tables_feed",
+    operation_id="followTable",
     parameters=[
         OpenApiParameter("after", POSITION, description="The position after which it begins."),
         OpenApiParameter(
             "Last-Event-ID",
-            OpenApiTypes.STR,
+            {"type": "string", "pattern": r"^\d{1,18}$"},
             OpenApiParameter.HEADER,
             description="The same, as a browser’s EventSource sends it when it comes again.",
         ),

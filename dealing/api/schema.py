@@ -105,13 +105,11 @@ class ApiSchema(AutoSchema):
 
     def problem_statuses(self) -> set[int]:
         """The problems that this operation may answer with."""
-        found = {401, 403, 406, *getattr(self.view, "problems", ())}
+        found = {400, 401, 403, 406, *getattr(self.view, "problems", ())}
         if "{" in self.path:
             found.add(404)
-        if getattr(self.view, "filters", None) is not None and self._is_list_view():
-            found.add(400)
         if self.method in ("POST", "PUT", "PATCH"):
-            found |= {400, 413, 415}
+            found |= {413, 415}
         return found
 
     def _problem(self, status: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, Final
 
 from django.db.models import Model, QuerySet
@@ -43,6 +43,8 @@ class _Guarded(APIView):
     tag: ClassVar[str]
     #: What one thing and several are called in the names of operations: `getHand`, `listHands`.
     nouns: ClassVar[tuple[str, str]]
+    #: What may be asked for behind the `?`, by method or by action of a view set; of lists their filters say it.
+    params: ClassVar[Mapping[str, Set[str]]] = {}
     permission_classes = (Needs,)
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
@@ -51,6 +53,9 @@ class _Guarded(APIView):
         if str(request.method) not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
+        asked = getattr(self, "action", None) or str(request.method).lower()
+        if asked != "list" and (unknown := sorted(set(request.query_params) - self.params.get(asked, set()))):
+            raise serializers.ValidationError({name: [_("There is no such parameter here.")] for name in unknown})
 
 
 class ApiView(_Guarded):

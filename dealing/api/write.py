@@ -83,6 +83,7 @@ def _line(line: bytes) -> Any:
 class RecordsEvents:
     """What the view set of a table's events answers to POST; see `docs/devices.md`."""
 
+    params = {"record": {"expected_seq", "settlement"}}
     parser_classes = (EventsParser, LinesParser)
 
     @record_schema
@@ -115,8 +116,6 @@ class RecordsEvents:
 
 def _asked(params: Mapping[str, str]) -> tuple[int | None, bool]:
     """The position that is expected, and whether the settlement is wanted. Raises `Problem` naming what will not do."""
-    if unknown := sorted(set(params) - {"expected_seq", "settlement"}):
-        raise Problem("invalid", errors={name: [_("There is no such filter.")] for name in unknown})
     settlement = params.get("settlement", "false")
     if settlement not in ("true", "false"):
         raise Problem("invalid", errors={"settlement": [_("Say “true” or “false”.")]})
