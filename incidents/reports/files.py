@@ -137,7 +137,6 @@ def pdf_data(report: AuditReport) -> dict[str, Any]:
     }
 
 
-def _game(report: AuditReport) -> dict[str, Any]:
 def _signed(report: AuditReport) -> dict[str, Any] | None:
     """The signed heads, as the page has them."""
     head = heads.of_report(report)
@@ -150,8 +149,8 @@ def _signed(report: AuditReport) -> dict[str, Any] | None:
     )
     return {"title": str(_("Signed heads of the logs")), "note": str(note), "lines": head.printed.splitlines()}
 
-def _game(report: AuditReport) -> dict[str, Any]:
 
+def _game(report: AuditReport) -> dict[str, Any]:
     """The verdict, how it was judged, and the frequencies; a month has flags alone."""
     if report.kind == AuditReport.Kind.MONTHLY:
         return {"verdict": "", "small": "", "frequencies": None}
