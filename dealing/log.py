@@ -512,8 +512,10 @@ class Writer:
             hash=row_hash(table.head_hash, seq, payload, self.actor, now),
             recorded_at=now,
             actor=self.actor,
+            seal=seal_of(table, seq, payload, self.actor, now),
         )
         table.last_seq, table.last_hash, table.last_at = seq, row.hash, event.at
+        table.last_recorded_at, table.last_seal = now, row.seal
         self._rows.append(row)
         self._last = (row, event)
         self._free_key = None
@@ -532,10 +534,8 @@ class Writer:
             trail.append(Trailed(seq, event, self.actor))
         elif last is None or event.hand > last:
             self._trail = (shoe, [Trailed(seq, event, self.actor)])
-            seal=seal_of(table, seq, payload, self.actor, now),
 
     # -- saving
-        table.last_recorded_at, table.last_seal = now, row.seal
 
     def save(self) -> None:
         """Write what was appended, and tell the receivers of `event_recorded`."""
