@@ -193,6 +193,12 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert logs.without_secrets(text) == text
 
 
+def test_what_is_no_character_breaks_no_line() -> None:
+    broken = record("file %s", "a\udce9b")
+    assert logs.LineFormatter().format(broken).endswith("file a\\udce9b")
+    assert json.loads(logs.JsonFormatter().format(broken))["message"] == "file a\\udce9b"
+
+
 # The number of a request.
 
 
