@@ -533,16 +533,21 @@ class State:
 
     @cached_property
     def places(self) -> list[PlaceKey]:
-        """The place row. `to` is preselected: the due place, else the first face-down card."""
-        on = self.audit.dealt.places if self.audit else {}
-        preset = self.due if self.due and self.due not in on else ""
-        turning = not preset and next(iter(self.face_down), "")
+        """The place row. `to` is preselected: the due place, else the first face-down card.
+
+        Between hands a card can only be the next hand's first.
+        """
+        on = self.audit.dealt.places if self.audit and self.hand_open else {}
+        hidden = self.face_down if self.hand_open else {}
+        due = self.due if self.hand_open else "P1"
+        preset = due if due and due not in on else ""
+        turning = not preset and next(iter(hidden), "")
         keys = []
         for place in PLACES:
-            turn = place in self.face_down
+            turn = place in hidden
             chosen = place == (turning or preset)
             value = f"open-{place}" if turn else place
-            keys.append(PlaceKey(place, value, wording.place_name(place), place == self.due, chosen, turn, place in on))
+            keys.append(PlaceKey(place, value, wording.place_name(place), place == due, chosen, turn, place in on))
         return keys
 
     @property
