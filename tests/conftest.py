@@ -164,6 +164,7 @@ def _flush_append_only_tables() -> Iterator[None]:
             for alias in self._databases_names(include_mirrors=False):  # type: ignore[attr-defined]  # not in the stubs
                 stack.enter_context(triggers.suspended(alias))
             flush(self)
+        shutil.rmtree(settings.HEADS_DIR, ignore_errors=True)  # copies of what is flushed
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", teardown)

@@ -18,6 +18,9 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
 else:
     # A server set up without a locale would otherwise make the database in plain ASCII.
     _database["TEST"] = {"NAME": _name, "CHARSET": "UTF8", "TEMPLATE": "template0"}
+# Keys and signed copies of the suite's own: a real house's are neither made nor looked at.
+KEYS_DIR = VAR_DIR / "tests" / "keys"
+HEADS_DIR = VAR_DIR / "tests" / f"heads-{_worker}"
 CACHES["default"]["KEY_PREFIX"] = f"tests-{_worker}"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
