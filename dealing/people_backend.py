@@ -74,8 +74,9 @@ class SessionStore(DatabaseSessionStore):
         else:
             ends, began = standing.good_until(now), standing.began_at
             address, browser = standing.address, standing.browser
-        return self.model(
-            session_key=self._get_or_create_session_key(),
+        model: Any = self.model
+        return model(
+            session_key=self._get_or_create_session_key(),  # type: ignore[attr-defined]  # not in the stubs
             session_data=self.encode(data),
             expire_date=ends,
             user_id=data.get(SESSION_KEY),
@@ -92,4 +93,6 @@ class SessionStore(DatabaseSessionStore):
             return
         now = timezone.now()
         if now - self.row.last_seen_at >= standing.seen_every:
-            self.model.objects.filter(pk=self.row.pk).update(last_seen_at=now, expire_date=standing.good_until(now))
+            self.get_model_class().objects.filter(pk=self.row.pk).update(
+                last_seen_at=now, expire_date=standing.good_until(now)
+            )

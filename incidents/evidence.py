@@ -70,7 +70,7 @@ def check_file(upload: UploadedFile) -> attachments.Kind:
         raise ValidationError({"file": _("This is no picture (JPEG, PNG, WebP) and no video clip (MP4, MOV, WebM).")})
     if (upload.size or 0) > kind.limit:
         raise ValidationError({"file": _("This is larger than %(limit)s.") % {"limit": filesizeformat(kind.limit)}})
-    whole = attachments.sound(upload.file, kind)
+    whole = upload.file is not None and attachments.sound(upload.file, kind)
     upload.seek(0)
     if not whole:
         raise ValidationError({"file": _("This file is damaged, or holds something else besides a picture or clip.")})

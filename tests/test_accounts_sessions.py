@@ -78,7 +78,7 @@ def test_the_key_changes_at_the_log_in(people: People) -> None:
     session = client.session
     session["something"] = 1
     session.save()
-    before = session.session_key
+    before = session.session_key or ""
     client.cookies["sessionid"] = before
     client.post("/login/", {"username": "recorder", "password": PASSWORD})
     assert client.session.session_key != before

@@ -145,8 +145,9 @@ def test_a_sender_that_does_not_say_how_much_is_stopped_where_it_is_too_much(mon
 
 def workbook() -> dict[str, bytes]:
     book = Workbook()
-    book.active.append(["shoe", "hand"])
-    book.active.append([1, 1])
+    sheet = book.create_sheet("hands", 0)
+    sheet.append(["shoe", "hand"])
+    sheet.append([1, 1])
     out = io.BytesIO()
     book.save(out)
     with zipfile.ZipFile(io.BytesIO(out.getvalue())) as packed:

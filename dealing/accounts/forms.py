@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib.auth import authenticate
 from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -18,7 +19,7 @@ class OwnPasswordForm(PasswordChangeForm):
 
     def __init__(self, request: HttpRequest, data: Any = None) -> None:
         self.request = request
-        super().__init__(request.user, data)
+        super().__init__(cast(User, request.user), data)
         for field in self.fields.values():
             field.widget.attrs = {**field.widget.attrs, "class": "input"}
             field.widget.attrs.pop("autofocus", None)

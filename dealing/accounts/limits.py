@@ -58,7 +58,7 @@ def _known(name: str, address: str | None) -> bool:
     ).exists()
 
 
-class Limits(AxesDatabaseHandler):  # type: ignore[misc]  # the library has no types
+class Limits(AxesDatabaseHandler):
     """What django-axes asks. It writes the counts; a full one is `PAIR` for it, whichever it is."""
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:

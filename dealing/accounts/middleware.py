@@ -43,7 +43,7 @@ class SecondFactorMiddleware:
             return _as_known(request, await whole_async())
 
         request.user = SimpleLazyObject(known)  # type: ignore[assignment]  # as Django's own middleware does
-        request.auser = known_async  # type: ignore[method-assign, assignment]
+        request.auser = known_async
         response = self.get_response(request)
         if _somebody_acts(request):
             request.session.seen()  # type: ignore[attr-defined]  # our own store

@@ -103,7 +103,7 @@ def _told(text: str) -> dict[str, Any]:
 
 
 def _known(user: User) -> list[PublicKeyCredentialDescriptor]:
-    return [PublicKeyCredentialDescriptor(id=base64url_to_bytes(key.credential_id)) for key in user.passkeys.all()]  # type: ignore[attr-defined]
+    return [PublicKeyCredentialDescriptor(id=base64url_to_bytes(key.credential_id)) for key in user.passkeys.all()]
 
 
 def ask_new(request: HttpRequest, user: User) -> str:

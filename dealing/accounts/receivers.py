@@ -82,7 +82,7 @@ def locked_out(request: HttpRequest, username: str | None, **kwargs: Any) -> Non
 def before_user_saved(instance: User, update_fields: Any = None, raw: bool = False, **kwargs: Any) -> None:
     """Note what of the account is about to change."""
     watched = ("password", "is_active", "is_superuser", "is_staff")
-    if raw or instance.pk is None or (update_fields is not None and not set(watched) & set(update_fields)):
+    if raw or instance._state.adding or (update_fields is not None and not set(watched) & set(update_fields)):
         return
     before = User.objects.filter(pk=instance.pk).values(*watched).first()
     if before is None:

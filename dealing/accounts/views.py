@@ -198,7 +198,7 @@ def log_in_by_passkey(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(why))
         return to("login", next_of(request))
     user = key.user
-    user.passkey_given = True
+    user.passkey_given = True  # type: ignore[attr-defined]  # for `receivers.logged_in`
     login(request, user, backend=BACKEND)
     response = redirect(next_of(request) or "home")
     set_language_of(response, user)
