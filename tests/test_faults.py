@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import glob
 import http.client
 import itertools
@@ -264,7 +265,7 @@ def test_the_clock_is_stepped_back(key: str, client: Client, monkeypatch: pytest
     assert post(OPENED)[0] == 201
     assert post(seen(0))[0] == 201
     clock = timezone.now
-    monkeypatch.setattr(timezone, "now", lambda: clock() - timezone.timedelta(hours=1))
+    monkeypatch.setattr(timezone, "now", lambda: clock() - dt.timedelta(hours=1))
     status, said = post(seen(1))
     assert status == 201
     assert post(seen(1)) == (200, {**said, "events": [{**said["events"][0], "duplicate": True}]})
@@ -388,7 +389,7 @@ class OwnPostgreSQL:
 
     def ask(self, question: str) -> list[str]:
         """Rows, their columns joined by a stroke."""
-        asked = [self._programs / "psql", "-qXAt", "-c", question, self.url]
+        asked = [str(self._programs / "psql"), "-qXAt", "-c", question, self.url]
         return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
