@@ -68,6 +68,8 @@ class Door:
     sends_away: bool = False
     #: 503 is an answer too: it tells how the night stands.
     red: bool = False
+    #: Takes long to answer: tried by three only.
+    slow: bool = False
     #: A part of a page: who is not logged in is answered 401 and sent nowhere.
     part: bool = False
 
@@ -188,7 +190,7 @@ def _doors() -> Iterator[Door]:
     yield Door("api:newest_report", May.OVERSEE, args=("venue", "day"))
     yield Door("api:report", May.OVERSEE, args=("venue", "day", 1))
     for name in ("schema", "schema_yaml"):
-        yield Door(f"api:{name}", KNOWN)
+        yield Door(f"api:{name}", KNOWN, slow=True)
     yield Door("api:docs", LOGGED_IN)
     yield Door("api:problems", ANYBODY)
 
