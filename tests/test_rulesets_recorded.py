@@ -10,7 +10,8 @@ from django.test import Client
 
 from dealing.log import record
 from dealing.models import Hand, Shoe
-from dealing.projections import differences, rebuild_table as rebuild
+from dealing.projections import differences
+from dealing.projections import rebuild_table as rebuild
 from dealing.rules.events import event_as_dict
 from dealing.rules.judge import fold_all
 from dealing.rules.rulesets import ruleset_names
@@ -114,7 +115,7 @@ def test_a_kept_card_is_shown_until_it_is_dealt(console: Console) -> None:
     console.press("shoe_opened", shoe=1, ruleset="venezia", decks=8)
     console.hand(*NINE).press("extra", card="7c", face="up")
     assert "Kept as the first card of hand 2: 7♣" in text(console.page)
-    assert "VE-unseen" in console.page
+    assert "VE-seen" in console.page
     console.press("hand_closed")
     console.press("betting_opened")
     console.press("betting_closed")

@@ -430,8 +430,10 @@ class State:
 
     @property
     def kept_citation(self) -> Any:
-        """The rule by which a card is kept."""
-        cited = self.ruleset.ruling_for("held-card-not-dealt").rules
+        """The rule by which the first of them is kept."""
+        held = self.fold.held if self.fold else ()
+        code = "extra-card-exposed" if held and held[0].card is not None else "extra-card-unseen"
+        cited = self.ruleset.ruling_for(code).rules
         return self.ruleset.cite(cited[0], get_language() or "en") if cited else None
 
     @property
