@@ -28,8 +28,10 @@ HASH: Final = r"^[0-9a-f]{64}$"
 
 
 def at_house(at: dt.datetime | None, venue: Venue) -> str | None:
-    """A time of the house's clock, with its offset, as the log writes it."""
-    return None if at is None else at.astimezone(venue.zone).isoformat(timespec="milliseconds")
+    """A time of the house's clock, with its offset, as the log writes it; whole, where it is finer than that."""
+    if at is None:
+        return None
+    return at.astimezone(venue.zone).isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
 
 
 def _card(**options: Any) -> serializers.Field:
