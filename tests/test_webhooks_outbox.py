@@ -156,9 +156,9 @@ def test_nothing_personal_is_told(hook: Webhook, house: House) -> None:
 
 def test_what_is_decided_again_is_told_once_as_it_ends(hook: Webhook, house: House) -> None:
     """While a decision is carried out, the incident goes through other states: nobody hears of those."""
-    house.record(f"{MISPLACED} P3:5s call:banker end")
-    house.decide("correct")
-    house.decide("void hand", reason="the house prefers it so")
+    house.record("open bet:1:player=100 P1:9h close B1:4s P2:Kd B2:3c pay:1:player=100 end")
+    house.decide("stand", reason="nobody saw it")
+    house.decide("void hand", reason="somebody did")
     kinds = [one["type"] for one in told(hook)]
     assert kinds == ["incident.opened", "decision.made", "decision.made"]
     assert [one["data"]["number"] for one in told(hook)[1:]] == [1, 2]
@@ -604,7 +604,31 @@ def test_killed_each_time_it_is_given_up(hook: Webhook, receiver: Receiver) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_senders_send_once(hook: Webhook, receiver: Receiver) -> None:
+def test_without_workers_this_process_sends_beside_its_work(hook: Webhook, receiver: Receiver) -> None:
+    held = threading.Event()
+
+    def hold(handler: Handler) -> None:
+        held.wait(10)
+        handler.say(204)
+
+    receiver.answering = hold
+    with transaction.atomic():
+        row = put(hook)
+        time.sleep(0.1)
+        assert not receiver.got, "not before it holds"
+    assert row.status == Status.WAITING, "nobody has waited for the receiver"
+    held.set()
+    for _try in range(100):
+        row.refresh_from_db()
+        if row.status == Status.SENT:
+            break
+        time.sleep(0.05)
+    assert (row.status, row.attempts, len(receiver.got)) == (Status.SENT, 1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_senders_send_once(hook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "wake", lambda webhook: None)
     for number in range(12):
         put(hook, f"k{number}")
     ready = threading.Barrier(3)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
@@ -80,15 +80,24 @@ def put(kind: Kind, venue: int, key: str, body: bytes) -> int:
     return len(hooks)
 
 
-#: Talks to the broker while whoever records a card goes on: the library waits for one that is down for seconds.
-_waking: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="webhooks")
+#: Beside the work of this process: whoever records a card waits for no receiver, and for no broker that is down.
+_beside: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="webhooks")
 _rest_until = 0.0
 
 
 def wake(webhook: int) -> None:
-    """Have a worker send what waits for this receiver. Nobody there: the scheduler or `send_webhooks` comes by."""
-    if not settings.CELERY_TASK_ALWAYS_EAGER:
-        _waking.submit(copy_context().run, _publish, webhook)
+    """Have a worker send what waits for this receiver; where there are no workers, this process does."""
+    here = settings.CELERY_TASK_ALWAYS_EAGER
+    _beside.submit(copy_context().run, _send_here if here else _publish, webhook)
+
+
+def _send_here(webhook: int) -> None:
+    try:
+        send_to(webhook)
+    except Exception:
+        logger.exception("webhook %d: its messages could not be sent from here", webhook)
+    finally:
+        connections.close_all()  # this thread's own
 
 
 def _publish(webhook: int) -> None:

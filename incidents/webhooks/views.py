@@ -7,6 +7,7 @@ import logging
 from typing import Final
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -169,6 +170,7 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
             "zone": hook.venue.zone,
             "dead": counts.get(Status.DEAD, 0),
             "several": len(venues_of(request)) > 1,
+            "alone": settings.CELERY_TASK_ALWAYS_EAGER and bool(counts.get(Status.WAITING)),
         },
     )
 
