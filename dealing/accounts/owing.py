@@ -14,9 +14,8 @@ from dealing.accounts.standing import State
 def next_of(request: HttpRequest) -> str:
     """Where the person wanted to go; a page of this site, or none."""
     page = request.POST.get("next", request.GET.get("next", ""))
-    if url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
-        return page
-    return ""
+    ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if ours and page.startswith("/") else ""  # any other text would be taken for the name of a view
 
 
 def to(name: str, page: str = "") -> HttpResponseRedirect:
