@@ -17,6 +17,26 @@ logconfig_dict = {
 }
 logging.captureWarnings(True)
 
+# How much of it, by the environment; the command line wins.
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = int(os.environ.get("WEB_THREADS", "4"))
+worker_class = "gthread"
+# A worker that shows no sign of life is replaced. Its threads may take longer than that over a request: it is the
+# worker's own loop that is watched.
+timeout = 60
+# A stop or restart gives requests in progress so long. Whatever has an answer by then is recorded; what has none is
+# sent again by whoever sent it, with the same key.
+graceful_timeout = int(os.environ.get("WEB_GRACE", "30"))
+# Connections of the proxy stay open between requests, longer than the proxy keeps them: so it is never this side that
+# closes one just as a request is on its way.
+keepalive = 75
+# Heads of requests; bodies are limited by the product, and by the proxy before it.
+limit_request_line = 4094
+limit_request_fields = 64
+limit_request_field_size = 8190
+# Signs of life are written here; on a disk that is busy they would come late.
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
 
 def post_worker_init(worker: Any) -> None:
     """The product is loaded: what it loaded stays for good, and need not be looked at for garbage while people wait."""

@@ -60,6 +60,7 @@ class Manifest:
         """As JSON, one fact a line: to be read by people too."""
         said = {"format": FORMAT, **self.__dict__}
         path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.chmod(0o600)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -268,18 +269,26 @@ def rehearse(backup: Backup, *, projections: bool = False) -> tuple[bool, str]:
     By the command itself, in a process of its own: what is tried is what will be done in earnest. Raises `BackupError`.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="baccarat-verify-") as place:
-            with snapshots.scratch(Path(place), stamp(timezone.now())) as url:
-                environment = {**os.environ, "DATABASE_URL": url, "VAR_DIR": place, "LOG_LEVEL": "ERROR"}
-                environment.pop("DATABASE_URL_FILE", None)
-                command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(backup.folder.resolve())]
-                done = subprocess.run(  # noqa: S603  # our own program, no shell
-                    [*command, *(["--projections"] if projections else [])],
-                    env=environment,
-                    cwd=settings.BASE_DIR,
-                    capture_output=True,
-                    text=True,
-                )
+        with (
+            tempfile.TemporaryDirectory(prefix="baccarat-verify-") as place,
+            snapshots.scratch(Path(place), stamp(timezone.now())) as url,
+        ):
+            environment = {**os.environ, "DATABASE_URL": url, "VAR_DIR": place, "LOG_LEVEL": "ERROR"}
+            environment["KEYS_DIR"] = str(settings.KEYS_DIR)  # they prove what is restored
+            environment.pop("DATABASE_URL_FILE", None)
+            command = [
+                sys.executable,
+                str(settings.BASE_DIR / "manage.py"),
+                "restore",
+                str(backup.folder.resolve()),
+            ]
+            done = subprocess.run(  # noqa: S603  # our own program, no shell
+                [*command, *(["--projections"] if projections else [])],
+                env=environment,
+                cwd=settings.BASE_DIR,
+                capture_output=True,
+                text=True,
+            )
     except SnapshotError as error:
         raise BackupError(str(error)) from error
     except OSError as error:

@@ -83,8 +83,8 @@ def patiently(connection: BaseDatabaseWrapper, migrate: Callable[[], None], say:
                     if time.monotonic() + pause >= until:
                         raise GaveUp(
                             f"others held a table for more than {settings.MIGRATE_LOCK_SECONDS:g} s each time, for "
-                            f"{settings.MIGRATE_PATIENCE:g} s in all ({str(error.__cause__).strip()}). What was done stays; "
-                            "look for long transactions in pg_stat_activity, and run migrate again"
+                            f"{settings.MIGRATE_PATIENCE:g} s in all ({str(error.__cause__).strip()}). "
+                            "What was done stays; look for long transactions in pg_stat_activity, and run migrate again"
                         ) from error
                     say(f"others are at a table: given way to them, again in {pause:g} s")
                     time.sleep(pause)

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
@@ -75,13 +75,19 @@ def put_back(backup: Backup) -> list[str]:
                 os.rename(aside, place)
         if database is not None:
             snapshots.bring_back(database)
-        if isinstance(error, SnapshotError):
+        if isinstance(error, (SnapshotError, DatabaseError)):
             raise BackupError(str(error)) from error
         if isinstance(error, OSError):
-            raise BackupError(f"{error.filename}: {error.strerror}") from error
+            raise BackupError(_why(error)) from error
         raise
     kept = [] if database is None else [_how_kept(database)]
     return kept + [f"{place} as it was is kept as {aside}" for place, aside in undo if aside.exists()]
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, shutil.Error):  # of a folder: (from, to, reason) of each file
+        return "; ".join(f"{target}: {reason}" for _, target, reason in error.args[0][:NAMED])
+    return f"{error.filename}: {error.strerror}"
 
 
 def _how_kept(database: str) -> str:
@@ -121,7 +127,8 @@ def faults(backup: Backup) -> Iterator[str]:
     for code, said in backup.manifest.heads.items():
         events, head = heads.pop(code, (None, None))
         if (events, head) != (said["events"], said["head"]):
-            yield f"{code}: ends at event {events}, hash {head}; the backup was made at {said['events']}, {said['head']}"
+            expected = f"{said['events']}, hash {said['head']}"
+            yield f"{code}: ends at event {events}, hash {head}; the backup was made at {expected}"
     for code in heads:
         yield f"{code}: is a table that the backup knows nothing of"
     for attachment in IncidentAttachment.objects.iterator():

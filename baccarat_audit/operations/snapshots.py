@@ -53,7 +53,9 @@ def _contents(cursor: Any, tables: list[str]) -> Contents:
     cursor.execute(_MIGRATIONS)
     migrations = [(app, name) for app, name in cursor.fetchall()]
     cursor.execute(_HEADS)
-    heads = {code: {"events": seq, "head": head, "last_at": at and str(at)} for code, seq, head, at in cursor.fetchall()}
+    heads = {
+        code: {"events": seq, "head": head, "last_at": at and str(at)} for code, seq, head, at in cursor.fetchall()
+    }
     rows = {}
     for table in sorted(tables):
         cursor.execute(f'SELECT count(*) FROM "{table}"')  # noqa: S608  # a name that the database gave
@@ -134,7 +136,13 @@ def _dump_postgresql(file: Path) -> Contents:
     arguments, env = _who_and_where()
     with _one_moment() as (cursor, snapshot):
         contents = _contents(cursor, connection.introspection.table_names(cursor))
-        command = [program, *arguments, "--format=custom", f"--snapshot={snapshot}", f"--lock-wait-timeout={DUMP_WAITS}"]
+        command = [
+            program,
+            *arguments,
+            "--format=custom",
+            f"--snapshot={snapshot}",
+            f"--lock-wait-timeout={DUMP_WAITS}",
+        ]
         _run([*command, f"--exclude-schema={ASIDE}_*", f"--file={file}"], env)
     return contents
 
@@ -194,7 +202,9 @@ def _dump_sqlite(file: Path) -> Contents:
             wrong = [line for (line,) in copy.execute("PRAGMA quick_check") if line != "ok"]
             if wrong:
                 raise SnapshotError(f"the database is damaged: {'; '.join(wrong[:3])}")
-            names = copy.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite#_%' ESCAPE '#'")
+            names = copy.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite#_%' ESCAPE '#'"
+            )
             return _contents(copy.cursor(), [name for (name,) in names.fetchall()])
     except sqlite3.Error as error:
         raise SnapshotError(f"SQLite: {error}") from error
@@ -300,14 +310,25 @@ def load(file: Path) -> None:
     (_load_sqlite if vendor() == "sqlite" else _load_postgresql)(file)
 
 
+def address(name: str) -> str:
+    """What DATABASE_URL would be for a database of that name on the same server; on SQLite `name` is a file."""
+    if vendor() == "sqlite":
+        return f"sqlite:///{quote(name)}"
+    settings = connection.settings_dict
+    user, password = quote(settings["USER"] or "", safe=""), quote(settings["PASSWORD"] or "", safe="")
+    who = f"{user}:{password}" if password else user
+    where = quote(settings["HOST"] or "", safe="") + (f":{settings['PORT']}" if settings["PORT"] else "")
+    options = {key: value for key, value in settings["OPTIONS"].items() if isinstance(value, str)}
+    return f"postgres://{who}@{where}/{quote(name)}" + (f"?{urlencode(options)}" if options else "")
+
+
 @contextmanager
 def scratch(folder: Path, stamp: str) -> Iterator[str]:
     """The address (as in DATABASE_URL) of an empty database that is gone afterwards; on SQLite it is in `folder`."""
     if vendor() == "sqlite":
-        yield f"sqlite:///{quote(str(folder / 'db.sqlite3'))}"
+        yield address(str(folder / "db.sqlite3"))
         return
-    settings = connection.settings_dict
-    name = f"{str(settings['NAME'])[:30]}_verify_{stamp.lower().replace('-', '')}"
+    name = f"{str(connection.settings_dict['NAME'])[:30]}_verify_{stamp.lower().replace('-', '')}"
     with connection.cursor() as cursor:
         cursor.execute("SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
         if cursor.fetchone() != (True,):
@@ -315,14 +336,10 @@ def scratch(folder: Path, stamp: str) -> Iterator[str]:
                 "--verify needs a database of its own, and this role may make none: ALTER ROLE … CREATEDB, "
                 "or restore the backup elsewhere"
             )
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')  # of a trial that was killed
         cursor.execute(f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'")
     try:
-        user, password = quote(settings["USER"] or "", safe=""), quote(settings["PASSWORD"] or "", safe="")
-        who = f"{user}:{password}" if password else user
-        where = quote(settings["HOST"] or "", safe="") + (f":{settings['PORT']}" if settings["PORT"] else "")
-        ours = ("server_side_binding", "prepare_threshold")
-        options = {key: value for key, value in settings["OPTIONS"].items() if key not in ours and isinstance(value, str)}
-        yield f"postgres://{who}@{where}/{quote(name)}" + (f"?{urlencode(options)}" if options else "")
+        yield address(name)
     finally:
         connection.close()
         with connection.cursor() as cursor:

@@ -27,9 +27,7 @@ class Migration(migrations.Migration):
     dependencies = [("dealing", "0005_chain_walks")]
 
     operations = [
-        migrations.AddField(
-            model_name="tableevent", name="seal", field=models.TextField(blank=True, null=True, verbose_name="seal")
-        ),
+        # The tables first, in the order in which recording takes them: else the two would wait for each other.
         migrations.AddField(
             model_name="table",
             name="last_seal",
@@ -39,6 +37,9 @@ class Migration(migrations.Migration):
             model_name="table",
             name="last_recorded_at",
             field=models.DateTimeField(blank=True, editable=False, null=True, verbose_name="last recorded at"),
+        ),
+        migrations.AddField(
+            model_name="tableevent", name="seal", field=models.TextField(blank=True, null=True, verbose_name="seal")
         ),
         migrations.CreateModel(
             name="SealStart",

@@ -27,7 +27,9 @@ class Command(LogCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of backups; each gets its own in it")
-        parser.add_argument("--keep", type=_count, metavar="N", help="remove all whole backups in FOLDER but the newest N")
+        parser.add_argument(
+            "--keep", type=_count, metavar="N", help="remove all whole backups in FOLDER but the newest N"
+        )
         parser.add_argument(
             "--verify", action="store_true", help="then restore it into a database that is thrown away, and verify that"
         )

@@ -17,7 +17,7 @@ from dealing.management.streams import LogCommand
 class Command(LogCommand):
     help = (
         "Put a backup back into the database that DATABASE_URL names and the files into VAR_DIR, bring an older schema "
-        "up to date, walk every log and compare with the manifest. Stop the services first. Exit 0: restored and clean; "
+        "up to date, walk every log, compare with the manifest. Stop the services first. Exit 0: restored and clean; "
         "1: restored, and something is wrong (named); 2: not restored, everything is as it was."
     )
 
