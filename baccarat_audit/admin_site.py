@@ -23,6 +23,10 @@ class HouseAdminSite(AdminSite):
         """Whether the person administers."""
         return may(request.user, May.ADMINISTER)
 
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """To everybody's own page for it, where wrong old passwords are counted."""
+        return HttpResponseRedirect(reverse("account:password"))
+
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """To the log-in page, and on from there; who is logged in and may not come in is told why."""

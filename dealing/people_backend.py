@@ -28,6 +28,10 @@ _GATHER = {"postgresql": "string_agg(auth_group.name, chr(10))", "sqlite": "grou
 _WITH_STAFF = "LEFT JOIN dealing_staffmember ON dealing_staffmember.user_id = auth_user.id WHERE auth_user.id = %s"
 
 
+#: How long a session is kept that nobody has logged in to: long enough to do so.
+NOBODYS = dt.timedelta(minutes=30)
+
+
 class PeopleBackend(ModelBackend):
     """Django's own backend; the user of a session comes with `staff_member` and roles."""
 
@@ -70,7 +74,7 @@ class SessionStore(DatabaseSessionStore):
         now = timezone.now()
         standing = Standing.of(data)
         if SESSION_KEY not in data or standing is None:
-            ends, began, address, browser = now + dt.timedelta(seconds=self.get_expiry_age()), now, None, ""
+            ends, began, address, browser = now + NOBODYS, now, None, ""
         else:
             ends, began = standing.good_until(now), standing.began_at
             address, browser = standing.address, standing.browser

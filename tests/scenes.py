@@ -59,6 +59,9 @@ SCENES: Final = (
     Scene("quiet-report", MANAGER, f"/reports/{NIGHT - dt.timedelta(days=1)}/"),
     Scene("month", MANAGER, f"/reports/{NIGHT:%Y-%m}/"),
     Scene("preferences", FLOOR, "/preferences/"),
+    Scene("account", MANAGER, "/account/"),
+    Scene("accounts", MANAGER, "/account/people/"),
+    Scene("app", MANAGER, "/account/app/", ".qr"),
 )
 
 #: The pages that docs/ shows.

@@ -163,6 +163,12 @@ def test_a_manager_unlocks_in_the_own_house_and_nobody_else_does(client: Client,
     assert SecurityEvent.objects.get(kind="unlocked").by == "manager"
 
 
+@pytest.mark.sqlite
+def test_the_admin_changes_no_password_where_nobody_counts(client: Client) -> None:
+    client.force_login(User.objects.create_superuser("root"))
+    assert client.get("/admin/password_change/")["Location"] == "/account/password/"
+
+
 # Addresses.
 
 
@@ -179,6 +185,7 @@ def test_a_manager_unlocks_in_the_own_house_and_nobody_else_does(client: Client,
         (1, "2001:db8::1", "2001:db8::1"),
     ],
 )
+@pytest.mark.sqlite
 def test_an_address_is_what_the_proxies_saw(
     rf: RequestFactory, settings: Any, proxies: int, forwarded: str, found: str | None
 ) -> None:
@@ -186,6 +193,7 @@ def test_an_address_is_what_the_proxies_saw(
     assert address_of(rf.get("/", REMOTE_ADDR="10.0.0.7", HTTP_X_FORWARDED_FOR=forwarded)) == found
 
 
+@pytest.mark.sqlite
 def test_a_local_socket_has_no_address(rf: RequestFactory) -> None:
     assert address_of(rf.get("/", REMOTE_ADDR="")) is None
 

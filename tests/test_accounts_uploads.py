@@ -18,6 +18,7 @@ from django.utils.http import parse_header_parameters
 from openpyxl import Workbook
 
 from baccarat_audit import uploads
+from dealing.sheets import reading
 from dealing.sheets.errors import SheetError
 from dealing.sheets.reading import read_book
 from incidents import attachments
@@ -88,6 +89,7 @@ def test_a_photograph_with_a_clip_behind_it_is_still_one() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.sqlite
 def test_it_is_handed_out_so_that_it_cannot_run(
     client: Client, table: MakeTable, people: People, settings: Any, tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_it_is_handed_out_so_that_it_cannot_run(
 # How much is read.
 
 
+@pytest.mark.sqlite
 def test_a_body_that_is_too_large_is_not_read(
     client: Client, people: People, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
@@ -187,11 +190,12 @@ def test_entities_in_a_workbook_are_refused(part: str, entity: bytes, use: bytes
     assert refused.value.code == "xlsx-broken"
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is() -> None:
+def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "UNPACKED_MEGABYTES", 3)
     parts = workbook()
-    parts["xl/media/zeros.bin"] = bytes(301 * 2**20)
+    parts["xl/media/zeros.bin"] = bytes(4 * 2**20)
     content = packed(parts)
-    assert len(content) < 2**20
+    assert len(content) < 2**16
     with pytest.raises(SheetError) as refused:
         read_book(content, "hands.xlsx")
     assert refused.value.code == "xlsx-too-large"

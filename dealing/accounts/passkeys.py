@@ -40,7 +40,11 @@ _ANSWER: Final = 20_000
 
 
 class Refused(Exception):
-    """The answer is none to what was asked; says why, for people to read."""
+    """The answer is none to what was asked; says why, for people to read. `user`: whose passkey it was, where known."""
+
+    def __init__(self, why: str, user: User | None = None) -> None:
+        super().__init__(why)
+        self.user = user
 
 
 @dataclass(frozen=True)
@@ -182,11 +186,11 @@ def check_anybody(request: HttpRequest, answer: str) -> Passkey:
 
 def _check(request: HttpRequest, purpose: str, answer: str, among: Any, whole: bool) -> Passkey:
     place, challenge, told = place_of(request), _asked(request, purpose), _told(answer)
-    unknown = Refused(_("This passkey is not known here, or was not used rightly."))
+    words = _("This passkey is not known here, or was not used rightly.")
     with transaction.atomic():
         key: Passkey | None = among.select_for_update().filter(credential_id=told["id"].rstrip("=")).first()
         if key is None:
-            raise unknown
+            raise Refused(words)
         try:
             done = webauthn.verify_authentication_response(
                 credential=told,
@@ -199,7 +203,7 @@ def _check(request: HttpRequest, purpose: str, answer: str, among: Any, whole: b
                 require_user_verification=whole,
             )
         except (WebAuthnException, ValueError, KeyError, TypeError):
-            raise unknown from None
+            raise Refused(words, key.user) from None
         key.sign_count, key.last_used_at = done.new_sign_count, timezone.now()
         key.save(update_fields=["sign_count", "last_used_at"])
     return key

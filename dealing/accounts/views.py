@@ -194,7 +194,8 @@ def log_in_by_passkey(request: HttpRequest) -> HttpResponse:
     try:
         key = passkeys.check_anybody(request, request.POST.get("credential", ""))
     except passkeys.Refused as why:
-        events.record(Kind.WRONG_FACTOR, "", request, detail="passkey")
+        if why.user is not None:  # else anybody could fill the log
+            events.record(Kind.WRONG_FACTOR, why.user, request, detail="passkey")
         messages.error(request, str(why))
         return to("login", next_of(request))
     user = key.user

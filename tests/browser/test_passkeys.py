@@ -92,5 +92,6 @@ def test_a_manager_sets_one_up_and_comes_in_with_it_in_both_ways(
     Passkey.objects.update(sign_count=1_000_000)
     page.click("text=Log in with a passkey")
     expect(page.locator("#messages")).to_contain_text("not known here, or was not used rightly")
+    assert SecurityEvent.objects.filter(kind="wrong factor", person="manager").count() == 1
     page.goto(f"{live_server.url}/look/")
     expect(page.locator("[name=username]")).to_be_visible()
