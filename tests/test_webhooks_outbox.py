@@ -156,8 +156,8 @@ def test_nothing_personal_is_told(hook: Webhook, house: House) -> None:
 
 def test_what_is_decided_again_is_told_once_as_it_ends(hook: Webhook, house: House) -> None:
     """While a decision is carried out, the incident goes through other states: nobody hears of those."""
-    house.record("open bet:1:player=100 P1:9h close B1:4s P2:Kd B2:3c pay:1:player=100 end")
-    house.decide("stand", reason="nobody saw it")
+    house.record("open bet:1:player=100 close P1:9h B1:4s P2:Kd B2:3c x:6h call:player pay:1:player=100 end")
+    house.decide("burn card", reason="nobody saw it")
     house.decide("void hand", reason="somebody did")
     kinds = [one["type"] for one in told(hook)]
     assert kinds == ["incident.opened", "decision.made", "decision.made"]
