@@ -80,7 +80,7 @@ def shoes(seed: int, rate: float, *, bets: bool, ranks: bool = False) -> list[Nu
     events: list[Event] = []
     for shoe in (1, 2):
         at = events[-1].at if events else START
-        ruleset = ("commission", "insurance", "standard")[seed % 3]
+        ruleset = ("commission", "insurance", "standard", "macau", "venezia")[seed % 5]
         events += simulate_shoe(
             "B07", shoe, ruleset, seed, at, mistakes, bets=bets, face_down=0.0, first_seq=len(events) + 1
         )
@@ -96,7 +96,7 @@ def shoes(seed: int, rate: float, *, bets: bool, ranks: bool = False) -> list[Nu
 
 @pytest.mark.parametrize("bets", [False, True])
 @pytest.mark.parametrize("ranks", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(5))
 def test_shoes_dealt_right(seed: int, bets: bool, ranks: bool) -> None:
     assert_same(shoes(seed, 0, bets=bets, ranks=ranks))
 

@@ -438,6 +438,43 @@ def test_simulated_shoes_live_whole_and_read_again(events: list[Numbered]) -> No
     check_all(fold_all(TABLE, events), events)
 
 
+#: Mistakes by which a hand leaves something to the next, or after which it is folded again.
+LEAVES = (
+    *(Mistake.EXTRA_CARD_EXPOSED, Mistake.EXTRA_CARD_UNSEEN, Mistake.HELD_CARD_NOT_DEALT, Mistake.CARD_OVERDRAWN),
+    *(Mistake.TYPED_WRONG, Mistake.HAND_INCOMPLETE, Mistake.OPENED_OUT_OF_TURN),
+)
+#: Shoes of the rulesets in which a hand leaves something to the next.
+shoes_with_more = st.builds(
+    lambda seed, ruleset: list(
+        enumerate(
+            simulate_shoe(
+                TABLE,
+                1,
+                ruleset,
+                seed,
+                START,
+                dict.fromkeys(LEAVES, 0.25) | {Mistake.FREE_HAND_OVER_LIMIT: 0.5},
+                hands=6,
+                bets=False,
+            ),
+            start=1,
+        )
+    ),
+    st.integers(0, 10**9),
+    st.sampled_from(["macau", "venezia"]),
+)
+
+
+@settings(max_examples=25)
+@given(shoes_with_more)
+def test_what_a_hand_leaves_to_the_next_is_stored_and_taken_up_again(events: list[Numbered]) -> None:
+    stored = Live(stored=True)
+    for _, event in events:
+        stored.take(event)
+    assert plain(stored.audits()) == plain(fold_all(TABLE, events).audits)
+    assert plain(stored.audits()) == plain(fold_all(TABLE, events, memo=False).audits)
+
+
 # --- Cards recorded by their rank only --------------------------------------------------------------------------------
 
 

@@ -18,8 +18,7 @@ from django.db import transaction
 from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, Writer
 from dealing.models import TableEvent
 from dealing.permissions import check_event, member_of, reaches
-from dealing.rules.cards import BURN_COUNTS
-from dealing.rules.events import BurnCard, Event, EventError, format_time, parse_event
+from dealing.rules.events import BurnCard, Event, EventError, ShoeOpened, format_time, parse_event
 
 from .verdicts import Found, Raised, raised_by, verdict
 
@@ -178,6 +177,8 @@ class _Batch:
             "duplicate": duplicate,
             **verdict(shoe, hand, raised, self._settlement),
         }
-        if isinstance(event, BurnCard):
-            answer["burn_due"] = BURN_COUNTS[event.card.rank]
+        if isinstance(event, BurnCard | ShoeOpened):
+            opened = writer.fold.shoe
+            if opened is not None and opened.number == row.shoe_number and opened.burn_due is not None:
+                answer["burn_due"] = opened.burn_due
         return answer

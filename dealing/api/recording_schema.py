@@ -9,7 +9,6 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from rest_framework import serializers
 
 from dealing.models import Hand
-from dealing.rules.cards import BURN_COUNTS
 from dealing.rules.events import EVENTS
 from dealing.rules.findings import DISCRETION, RULINGS
 from dealing.rules.tableau import PLACES
@@ -93,8 +92,8 @@ class RecordedEventSerializer(serializers.Serializer[Any]):
     burn_due = serializers.IntegerField(
         required=False,
         min_value=1,
-        max_value=max(BURN_COUNTS.values()),
-        help_text="After the burn card: how many are to be burned.",
+        max_value=52,
+        help_text="When the newest shoe is opened or its first card is known: how many are to be burned.",
     )
 
 
