@@ -9,15 +9,19 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from django_otp.oath import TOTP
 
 from baccarat_audit import settings as project
 from dealing.accounts import factors, sealing
+from dealing.accounts.middleware import SecondFactorMiddleware
 from dealing.accounts.models import Authenticator, Passkey, RecoveryCodes, SecurityEvent, Session
 from tests.conftest import PASSWORD, People
 
@@ -64,6 +68,20 @@ BEHIND = (
     "/account/people/",
     "/sheets/",
 )
+
+
+@pytest.mark.sqlite
+@pytest.mark.usefixtures("required")
+@pytest.mark.parametrize(("group", "known"), [("manager", False), ("recorder", True)])
+def test_asynchronous_views_are_told_the_same(client: Client, people: People, rf: Any, group: str, known: bool) -> None:
+    people(group)
+    log_in(client, group)
+    request = rf.get("/")
+    request.session = client.session
+    AuthenticationMiddleware(lambda request: HttpResponse()).process_request(request)
+    SecondFactorMiddleware(lambda request: HttpResponse())(request)
+    assert async_to_sync(request.auser)().is_authenticated is known
+    assert request.user.is_authenticated is known
 
 
 # Somebody who needs one.

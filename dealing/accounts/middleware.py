@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponseBase
@@ -34,13 +35,13 @@ class SecondFactorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request."""
-        whole, whole_async = request.user, request.auser
+        whole = request.user
 
         def known() -> Any:
             return _as_known(request, whole)
 
         async def known_async() -> Any:
-            return _as_known(request, await whole_async())
+            return await sync_to_async(known)()  # roles may have to be read
 
         request.user = SimpleLazyObject(known)  # type: ignore[assignment]  # as Django's own middleware does
         request.auser = known_async
