@@ -19,7 +19,8 @@ SEAL_KEYS             the keys that seal the log, in place of seal.keys there: 6
 HEADS_DIR             where copies of the signed heads are kept outside the database; default signed_heads/ in VAR_DIR
 SIGNING_KEY           the Ed25519 key that signs the log's heads, as PEM, in place of signing_key.pem there
 LOG_LEVEL             default INFO
-LOG_FORMAT            line or json (one object a line, with the number of the request); default: json once ALLOWED_HOSTS is set
+LOG_FORMAT            line or json (one object a line, with the number of the request); default: json once ALLOWED_HOSTS
+                      is set
 ACCESS_LOG            default 1: one line a request in the log; 0: none
 SITE_URL              the address under which people reach this site, for links in mails; default: https and the first
                       of ALLOWED_HOSTS, else http://localhost:8000
@@ -40,8 +41,8 @@ AUDIT_RESEND          seconds after which a table's audit that no worker has beg
 BODY_SECONDS          how long a client may take to send a request of up to 1 MB (larger ones longer); default 20
 FEED_SECONDS          how long one connection to a table's live feed lasts; the client then comes again; default 25
 FEEDS_PER_PROCESS     how many live feeds a process of gunicorn serves at once, each on a thread of its own; default 2
-WEBHOOK_PRIVATE_NETWORKS  comma-separated networks (10.20.0.0/16) inside the house that webhooks may be sent to; left out:
-                      public addresses only, and where the site is not published this machine
+WEBHOOK_PRIVATE_NETWORKS  comma-separated networks (10.20.0.0/16) inside the house that webhooks may be sent to; left
+                      out: public addresses only, and where the site is not published this machine
 WEBHOOK_KEYS          comma-separated: the first seals the secrets of webhooks, all of them open; left out: SECRET_KEY
 MIGRATE_LOCK_SECONDS  on PostgreSQL, how long a schema change may make recording wait before it gives way; default 2
 MIGRATE_PATIENCE      seconds for which `migrate` then tries again; default 600
