@@ -29,7 +29,7 @@ from dealing.projections import Numbered, Refolded, refold_shoe, save_shoe, shoe
 from dealing.rules.events import Amended, Event, EventError, ShoeOpened, format_event, format_time, parse_line
 from dealing.rules.hand import HandFold
 from dealing.rules.judge import EventRefused
-from dealing.sealing import not_before, sealer_for
+from dealing.sealing import Sealer, not_before, sealer_for
 from dealing.signals import event_recorded
 
 #: What an import says beside the messages of log, file and judge.
@@ -546,10 +546,12 @@ class _Adding:
 
     def _write(self, attempt: _Attempt, folded: dict[int, Refolded]) -> None:
         table = self.table
+        now = not_before(table)  # both before the rows go out: while they do, the database can be asked nothing else
+        sealed = sealer_for(table, self.actor, now)
         if connection.vendor == "postgresql":
-            rows.copy_lines(TableEvent, _COLUMNS, self._copied(attempt))
+            rows.copy_lines(TableEvent, _COLUMNS, self._copied(attempt, now, sealed))
         else:
-            rows.insert_values(TableEvent, _COLUMNS, list(self._values(attempt)))
+            rows.insert_values(TableEvent, _COLUMNS, list(self._values(attempt, now, sealed)))
         seq, event, _, _ = attempt.new[-1]
         rows.save_all([(table, ("last_seq", "last_hash", "last_at", "last_recorded_at", "last_seal"))])
         saved = [save_shoe(table, shoe, fold) for shoe, fold in sorted(folded.items())]
@@ -569,12 +571,11 @@ class _Adding:
         )
         self.report.events += len(attempt.new)
 
-    def _values(self, attempt: _Attempt) -> Iterator[tuple[Any, ...]]:
+    def _values(self, attempt: _Attempt, now: dt.datetime, sealed: Sealer) -> Iterator[tuple[Any, ...]]:
         """The new rows, as `_COLUMNS` says. The table's head goes along."""
-        now = not_before(self.table)
         table, actor, recorded_at = self.table, self.actor, rows.prepared_time(now)
         previous, hashed = table.head_hash, hasher(actor, now)
-        seal, sealed = table.last_seal, sealer_for(table, actor, now)
+        seal = table.last_seal
         for seq, event, payload, _ in attempt.new:
             before, previous = previous, hashed(previous, seq, payload)
             seal = sealed(seal or before, seq, payload)
@@ -596,12 +597,12 @@ class _Adding:
             )
         self._head(seq, previous, event.at, now, seal)
 
-    def _copied(self, attempt: _Attempt) -> Iterator[str]:
+    def _copied(self, attempt: _Attempt, now: dt.datetime, sealed: Sealer) -> Iterator[str]:
         """The new rows as lines for `rows.copy_lines`. The table's head goes along."""
-        now, text = not_before(self.table), rows.copy_text
+        text = rows.copy_text
         table, start, end = self.table, f"{self.table.pk}\t", f"\t{now.isoformat()}\t{text(self.actor)}\t"
         previous, hashed = table.head_hash, hasher(self.actor, now)
-        seal, sealed = table.last_seal, sealer_for(table, self.actor, now)
+        seal = table.last_seal
         for seq, event, payload, _ in attempt.new:
             before, previous = previous, hashed(previous, seq, payload)
             seal = sealed(seal or before, seq, payload)
