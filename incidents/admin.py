@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
 
 from dealing.admin import StaffMemberAdmin
 from dealing.models import StaffMember
@@ -165,3 +166,15 @@ class AuditReportAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ("kind", "venue", "chain_whole")
     list_select_related = ("venue",)
     date_hierarchy = "day"
+
+
+# The schedule is made of the settings: what would be changed here, the next start of the scheduler changes back.
+for model in (PeriodicTask, ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
+    admin.site.unregister(model)
+
+
+@admin.register(PeriodicTask)
+class PeriodicTaskAdmin(ReadOnly, admin.ModelAdmin):
+    """What the scheduler sends, and when it did so last."""
+
+    list_display = ("name", "task", "enabled", "last_run_at", "total_run_count")
