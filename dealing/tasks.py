@@ -7,14 +7,16 @@ import logging
 from celery import shared_task
 
 from dealing.models import Table
-from dealing.verify import keep_walk, verify_table
+from dealing.verify import BESIDE, Asked, keep_walk, verify_table
 
 logger = logging.getLogger(__name__)
 
 
 @shared_task
 def verify_tables() -> dict[str, str]:
-    """Walk every table's chain and keep what was found. Table code -> "whole" or the first break, an error in the log.
+    """Walk every table's chain and seals and keep what was found. Table code -> "whole" or the first break.
+
+    What is kept beside the logs is checked too, except for the content of files; what is broken there is in the answer.
 
     The heads are logged too: a log cut short together with its table's head is found by comparing with these lines.
     """
@@ -28,4 +30,10 @@ def verify_tables() -> dict[str, str]:
         else:
             logger.error("log of %s is broken: %s", code, result.broken)
             answers[code] = str(result.broken)
+    for check in BESIDE:
+        for found in check(Asked(tuple(answers), files=False)):
+            for problem in found.problems:
+                logger.error("%s", problem)
+            if found.problems:
+                answers[found.name] = str(found.problems[0])
     return answers

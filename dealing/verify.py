@@ -260,7 +260,7 @@ def verify_table(
         if progress is not None and walk.seq % CHUNK == 0:
             progress(walk.seq)
     broken = walk.broken or walk.ended(head)
-    problems = () if broken is None else (broken,)
+    problems: tuple[Broken, ...] = () if broken is None else (broken,)
     if broken is not None and name_all and not broken.unguarded:
         problems = _all(table, broken, sealed.ring, sealed.start)
     return Verified(code, walk.seq, walk.previous or "", broken, problems, sealed.start.seq, sealed.unchecked)

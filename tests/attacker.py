@@ -18,7 +18,7 @@ Rows = list[dict[str, Any]]
 
 def read(table: Table) -> Rows:
     """All rows of a table's log, in order."""
-    return list(TableEvent.objects.filter(table=table).order_by("seq").values())
+    return [dict(row) for row in TableEvent.objects.filter(table=table).order_by("seq").values()]
 
 
 def write(table: Table, rows: Rows) -> None:

@@ -252,8 +252,8 @@ class _Heads:
         count, kept = self._stored()
         brought = self._kept_outside(kept)
         for code in sorted(set(self.tables) & self.codes):
-            rows = TableEvent.objects.filter(table__code=code, table__venue=self.venue)
-            self._held(code, self.tables[code], rows)
+            log = TableEvent.objects.filter(table__code=code, table__venue=self.venue)
+            self._held(code, self.tables[code], log)
         for code in sorted(self.trails):
             if code == HOUSE_TRAIL or code in self.codes:
                 trail = {"trail__table": None} if code == HOUSE_TRAIL else {"trail__table__code": code}
