@@ -19,6 +19,7 @@ from collections.abc import Callable
 from itertools import count, groupby
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import transaction
@@ -107,7 +108,9 @@ def on_the_console(lines: list[Line], people: dict[str, Client], monkeypatch: py
                 sent |= {"withdraw": 1} if event.entry is None else values(event.entry)
             else:
                 sent |= values(event)
-            answer = people[line["by"]].post("/tables/B07/record/", sent)
+            answer = people[line["by"]].post(
+                "/tables/B07/record/", urlencode(sent), content_type="application/x-www-form-urlencoded"
+            )
             assert answer.status_code == 302, (line, answer.status_code, answer.content.decode()[-3000:])
 
 
