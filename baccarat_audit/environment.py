@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environ.fileaware_mapping import FileAwareMapping
 
 
-class _Values(FileAwareMapping):  # type: ignore[misc]  # the library has no types
+class _Values(FileAwareMapping):
     def __getitem__(self, key: str) -> str:
         try:
             return str(super().__getitem__(key)).rstrip("\r\n")
@@ -19,7 +19,7 @@ class _Values(FileAwareMapping):  # type: ignore[misc]  # the library has no typ
             raise ImproperlyConfigured(f"{key}_FILE: {self.env.get(f'{key}_FILE')}: {why}") from error
 
 
-class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # the library has no types
+class Environment(environ.FileAwareEnv):
     """Reads settings. Raises `ImproperlyConfigured`, naming the variable, for what cannot be read."""
 
     ENVIRON = _Values()

@@ -32,13 +32,13 @@ class AddIndex(postgres.AddIndexConcurrently):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """See Django."""
-        way = super() if _on_postgresql(schema_editor) else super(postgres.AddIndexConcurrently, self)
-        way.database_forwards(app_label, schema_editor, from_state, to_state)
+        way: Any = postgres.AddIndexConcurrently if _on_postgresql(schema_editor) else plain.AddIndex
+        way.database_forwards(self, app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """See Django."""
-        way = super() if _on_postgresql(schema_editor) else super(postgres.AddIndexConcurrently, self)
-        way.database_backwards(app_label, schema_editor, from_state, to_state)
+        way: Any = postgres.AddIndexConcurrently if _on_postgresql(schema_editor) else plain.AddIndex
+        way.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
 class RemoveIndex(postgres.RemoveIndexConcurrently):
@@ -46,13 +46,13 @@ class RemoveIndex(postgres.RemoveIndexConcurrently):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """See Django."""
-        way = super() if _on_postgresql(schema_editor) else super(postgres.RemoveIndexConcurrently, self)
-        way.database_forwards(app_label, schema_editor, from_state, to_state)
+        way: Any = postgres.RemoveIndexConcurrently if _on_postgresql(schema_editor) else plain.RemoveIndex
+        way.database_forwards(self, app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """See Django."""
-        way = super() if _on_postgresql(schema_editor) else super(postgres.RemoveIndexConcurrently, self)
-        way.database_backwards(app_label, schema_editor, from_state, to_state)
+        way: Any = postgres.RemoveIndexConcurrently if _on_postgresql(schema_editor) else plain.RemoveIndex
+        way.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
 class AddConstraint(postgres.AddConstraintNotValid):

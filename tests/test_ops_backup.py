@@ -37,7 +37,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def var(settings: Any, tmp_path: Path) -> Path:
+def var(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # A trial is made by a process of its own, which is to find what whoever runs the product has.
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "baccarat_audit.settings")
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()
     return Path(settings.VAR_DIR)
@@ -367,6 +369,7 @@ def test_two_backups_at_once_are_one(attached: IncidentAttachment, tmp_path: Pat
 def test_what_a_killed_backup_left_is_swept(attached: IncidentAttachment, tmp_path: Path) -> None:
     (tmp_path / "20260101T000000Z.partial").mkdir()
     (tmp_path / "mine.partial").mkdir()
+    (tmp_path / ".verify-1").mkdir()
     made = backups.make(tmp_path)
     assert sorted(path.name for path in tmp_path.glob("*")) == sorted(
         [".lock", "mine.partial", "var", made.folder.name]

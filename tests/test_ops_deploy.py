@@ -15,6 +15,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -25,10 +26,13 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
-from django.core.management import CommandError, call_command, get_commands
+from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.db import connection
 from django.urls import resolve
 from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
+
+from baccarat_audit.operations import snapshots
 
 ROOT = Path(settings.BASE_DIR)
 DEPLOY = ROOT / "deploy"
@@ -40,15 +44,17 @@ SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
 RUNS = {"web", "feed", "worker", "beat", "migrate"}
 
 
-def options_exist(command: list[str]) -> None:
-    """A command of manage.py takes these arguments."""
+def runs(command: list[str]) -> bool:
+    """Whether the entry point knows this: a part of the product, or a command of manage.py that takes these options."""
     name, *arguments = command
-    assert name in get_commands(), name
-    from django.core.management import load_command_class
-
-    found = get_commands()[name]
+    if name in RUNS:
+        return True
+    found: Any = get_commands().get(name)
+    if found is None:
+        return False
     loaded = load_command_class(found, name) if isinstance(found, str) else found
     loaded.create_parser("manage.py", name).parse_args(arguments)
+    return True
 
 
 # compose.yaml.
@@ -60,8 +66,7 @@ def test_every_process_of_the_product_is_there() -> None:
     }  # fmt: skip
     for name, service in COMPOSE["services"].items():
         if service.get("image", "").startswith("${IMAGE"):
-            run = service["command"][0]
-            assert run in RUNS or options_exist(service["command"]) is None, name
+            assert runs(service["command"]), name
 
 
 def test_what_compose_names_is_declared() -> None:
@@ -175,7 +180,7 @@ def test_a_unit_runs_what_is_there(unit: Path) -> None:
     service = parsed(unit)["Service"]
     program, *arguments = service["ExecStart"].split()
     assert program == "/opt/baccarat-audit/deploy/entrypoint"
-    assert arguments[0] in RUNS or options_exist(arguments) is None
+    assert runs(arguments)
     assert service["EnvironmentFile"] == "/etc/baccarat-audit/baccarat-audit.env"
     for hardening in ("NoNewPrivileges", "PrivateTmp", "ProtectHome", "PrivateDevices", "LockPersonality"):
         assert service[hardening] == "yes"
@@ -265,8 +270,34 @@ def test_the_entry_point_runs_commands(tmp_path: Path) -> None:
         cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(["sh", str(ENTRYPOINT), "healthy", "what"], env=environment(tmp_path), capture_output=True)
-    assert done.returncode == 2
+    wrong = subprocess.run(["sh", str(ENTRYPOINT), "healthy", "what"], env=environment(tmp_path), capture_output=True)
+    assert wrong.returncode == 2
+
+
+@pytest.mark.redis
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("run", "said"), [("worker", "ready."), ("beat", "Starting...")])
+def test_what_works_in_the_background_starts_and_stops(run: str, said: str, tmp_path: Path) -> None:
+    url = snapshots.address(str(connection.settings_dict["NAME"]))
+    process = subprocess.Popen(
+        ["sh", str(ENTRYPOINT), run], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        env=environment(tmp_path, DATABASE_URL=url, LOG_LEVEL="INFO"),
+    )  # fmt: skip
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        assert process.stderr is not None
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if said in line:
+                break
+        assert said in lines[-1], "".join(lines)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(30)
+        watchdog.cancel()
+    assert code == 0
 
 
 @pytest.mark.django_db

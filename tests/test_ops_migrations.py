@@ -40,6 +40,7 @@ BASE = {"dealing": "0005_chain_walks", "incidents": "0009_reports_append_only"}
 LOOKED_AT = {
     ("dealing", "0006_seals"): "one row for each table, and one look at its head",
     ("accounts", "0002_append_only"): "sessions: some hundred rows",
+    ("trail", "0003_adopt"): "in batches, each a transaction of its own",
 }
 #: In this order recording takes them. A migration that took two of them the other way round and recording would wait
 #: for each other, and the migration would give way again and again.
@@ -165,7 +166,10 @@ def test_python_in_new_migrations_was_looked_at() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_an_index_and_a_check_are_made_and_taken_back() -> None:
-    fields = [("id", models.BigAutoField(primary_key=True)), ("number", models.IntegerField())]
+    fields: list[tuple[str, models.Field[Any, Any]]] = [
+        ("id", models.BigAutoField(primary_key=True)),
+        ("number", models.IntegerField()),
+    ]
     state = ProjectState()
     state.add_model(ModelState("dealing", "Thing", fields, options={"indexes": [], "constraints": []}))
     with connection.schema_editor() as editor:

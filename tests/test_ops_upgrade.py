@@ -20,7 +20,12 @@ JUDGED_OTHERWISE = {"dealing-0002-incidents-0006": ["B02 shoe 3 hand 3"], "deali
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("older", OLDER, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize(
+    "older",
+    # The older goes through every migration there is; the other, which has reports, is tried on PostgreSQL alone.
+    [OLDER[0], *(pytest.param(one, marks=pytest.mark.postgresql) for one in OLDER[1:])],
+    ids=lambda path: path.name.partition(".")[0],
+)
 def test_an_older_database_is_whole_after_the_upgrade(older: Path, tmp_path: Path) -> None:
     name = older.name.partition(".")[0]
     with snapshots.scratch(tmp_path, f"{OLDER.index(older):08}T000000Z") as url:

@@ -36,6 +36,7 @@ FOLDERS: Final = ("media", "reports")
 NOT_IN_IT: Final = "SECRET_KEY, the signing keys and the environment file are not in it: keep them elsewhere"
 NAME: Final = re.compile(r"\A\d{8}T\d{6}Z\Z")
 PARTIAL: Final = ".partial"
+TRIAL: Final = ".verify-"
 CHUNK: Final = 1 << 20
 
 
@@ -155,7 +156,8 @@ def _alone(parent: Path) -> Iterator[None]:
 def _sweep(parent: Path) -> None:
     """Remove what a backup that was killed left: nobody else is at it."""
     for path in parent.iterdir():
-        if path.name.endswith(PARTIAL) and NAME.match(path.name.removesuffix(PARTIAL)):
+        half = path.name.endswith(PARTIAL) and NAME.match(path.name.removesuffix(PARTIAL))
+        if half or path.name.startswith(TRIAL):
             shutil.rmtree(path)
 
 
@@ -270,7 +272,7 @@ def rehearse(backup: Backup, *, projections: bool = False) -> tuple[bool, str]:
     """
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="baccarat-verify-") as place,
+            tempfile.TemporaryDirectory(prefix=TRIAL, dir=backup.folder.parent) as place,
             snapshots.scratch(Path(place), stamp(timezone.now())) as url,
         ):
             environment = {**os.environ, "DATABASE_URL": url, "VAR_DIR": place, "LOG_LEVEL": "ERROR"}

@@ -26,7 +26,7 @@ NOT_NEGATIVE: Final = ("AUDIT_AFTER_CLOSE", "MIGRATE_PATIENCE", "SESSION_IDLE_MI
 Problem = tuple[str, str, str]  # the setting, what is wrong with it, what to do
 
 
-def _errors(problems: Iterator[Problem], number: int, kind: type[CheckMessage] = Error) -> list[CheckMessage]:
+def _errors(problems: Iterator[Problem], number: int, kind: type[Error | Warning] = Error) -> list[CheckMessage]:
     return [
         kind(f"{name} {what}", hint=hint, id=f"operations.{kind.__name__[0]}{number:03}")
         for name, what, hint in problems
@@ -105,7 +105,8 @@ def words(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[Check
     """Settings that are one of a few words."""
 
     def look() -> Iterator[Problem]:
-        level = settings.LOGGING["root"]["level"]
+        logging_settings: Any = settings.LOGGING
+        level = logging_settings["root"]["level"]
         if not isinstance(level, int) and level not in logging.getLevelNamesMapping():
             yield "LOG_LEVEL", f"is {level!r}", "Use DEBUG, INFO, WARNING or ERROR."
         if settings.LOG_FORMAT not in ("line", "json"):

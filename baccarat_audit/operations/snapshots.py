@@ -119,7 +119,7 @@ def _who_and_where(database: str | None = None) -> tuple[list[str], dict[str, st
 @contextmanager
 def _one_moment() -> Iterator[tuple[Any, str]]:
     """A cursor in a transaction that reads one moment, and the name by which pg_dump reads the same."""
-    other: BaseDatabaseWrapper = connection.copy()  # type: ignore[no-untyped-call]
+    other: BaseDatabaseWrapper = connection.copy()
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
