@@ -490,6 +490,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        "uvicorn": {"handlers": ["stderr"], "propagate": False},  # the lines of the ASGI server
         "baccarat_audit.access": {"level": "NOTSET" if env.bool("ACCESS_LOG", default=True) else "ERROR"},
         # It writes what was typed as a name, which may be a password; ours are in `dealing.accounts.events`.
         "axes": {"level": "ERROR"},

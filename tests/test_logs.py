@@ -403,7 +403,15 @@ def test_a_task_run_in_a_request_leaves_the_request_as_it_is() -> None:
 
 
 @pytest.mark.sqlite
-def test_gunicorn_writes_the_same_form(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "own"),
+    [
+        (("gunicorn", "baccarat_audit.wsgi", "--bind", "127.0.0.1:{port}"), "gunicorn.error"),
+        (("uvicorn", "baccarat_audit.asgi:application", "--port", "{port}", "--no-access-log"), "uvicorn.error"),
+    ],
+    ids=["gunicorn", "uvicorn"],
+)
+def test_a_server_writes_the_same_form(tmp_path: Path, command: tuple[str, ...], own: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -413,9 +421,10 @@ def test_gunicorn_writes_the_same_form(tmp_path: Path) -> None:
         "SECRET_KEY": "only-for-the-suite-" + "x" * 40,
         "VAR_DIR": str(tmp_path),
         "LOG_FORMAT": "json",
+        "PYTHONWARNINGS": "ignore",
     }
     server = subprocess.Popen(
-        [str(Path(sys.executable).with_name("gunicorn")), "baccarat_audit.wsgi", "--bind", f"127.0.0.1:{port}"],
+        [str(Path(sys.executable).with_name(command[0])), *(word.format(port=port) for word in command[1:])],
         cwd=ROOT,
         env=environment,
         stderr=subprocess.PIPE,
@@ -437,6 +446,6 @@ def test_gunicorn_writes_the_same_form(tmp_path: Path) -> None:
     assert answered == "R-9"
     lines = [json.loads(line) for line in written.splitlines()]
     by = {line["logger"]: line for line in lines}
-    assert by["gunicorn.error"]["level"] == "INFO"
+    assert by[own]["level"] == "INFO"
     assert (by["baccarat_audit.access"]["request_id"], by["baccarat_audit.access"]["status"]) == ("R-9", 404)
     assert len([line for line in lines if line["logger"] == "baccarat_audit.access"]) == 1
