@@ -123,6 +123,8 @@ def test_the_environment_chooses_the_services(tmp_path: Path) -> None:
 def test_the_deployment_check_is_clean() -> None:
     done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING", **PUBLISHED)
     assert done.returncode == 0, done.stderr
+    # The browsers' preload list, and nothing else: the settings say why.
+    assert setting("s.SILENCED_SYSTEM_CHECKS", **PUBLISHED) == str(["security.W021"])
 
 
 def test_a_log_is_audited_without_any_service(tmp_path: Path) -> None:
