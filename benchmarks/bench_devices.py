@@ -1,6 +1,6 @@
 """Devices on the API: 100 of them, each at its own table, 300 events a second together, against gunicorn.
 
-    python -m benchmarks.bench_devices [--minutes 10] [--devices 100] [--rate 300] [--batch 1] [--workers 2] [--threads 8]
+    python -m benchmarks.bench_devices [--minutes 10] [--devices 100] [--rate 300] [--batch 1] [--workers 2] …
 
 On the PostgreSQL that DATABASE_URL names, else on SQLite. Each device keeps one connection, plays whole shoes with
 bets, and sends each event at its time: where the server is behind, an event waits, and its time counts from when it

@@ -88,6 +88,7 @@ def values(event: Event) -> dict[str, str]:
 
 def on_the_console(lines: list[Line], people: dict[str, Client], monkeypatch: pytest.MonkeyPatch) -> None:
     """As the console's forms post it, press by press."""
+    at = START
     clock = SimpleNamespace(now=lambda: at)
     with monkeypatch.context() as patch:
         patch.setattr(log, "timezone", clock)

@@ -137,7 +137,7 @@ def test_a_batch_says_of_each_event_what_it_would_have_been_told_alone(
         *SHOE,
         *HAND,
         MISTAKE,
-        line("moved", 18, **{"from": "B3", "to": "P3"}),
+        {**line("moved", 18, to="P3"), "from": "B3"},
         line("card", 19, to="B3", card="9h"),
         line("bet", 21, hand=2, seat=3, bet="banker", stake="100"),  # hand 1 was left as it was
     ]

@@ -22,7 +22,7 @@ from dealing.devices.models import Device
 from dealing.exporter import export_table
 from dealing.models import Table, Venue
 from dealing.rules.events import format_event
-from dealing.simulator import simulate_shoe
+from dealing.simulator import Mistake, simulate_shoe
 from tests.conftest import MakeTable
 
 ZONE = dt.timezone(dt.timedelta(hours=7))
@@ -30,7 +30,9 @@ START = dt.datetime(2026, 7, 11, 20, 0, tzinfo=ZONE)
 
 
 def log_lines(table: str = "B07", hands: int = 6) -> list[str]:
-    events = simulate_shoe(table, 1, "commission", 11, START, {"fifth-card-misplaced": 0.5}, hands=hands, by="SHOE-1")
+    events = simulate_shoe(
+        table, 1, "commission", 11, START, {Mistake.FIFTH_CARD_MISPLACED: 0.5}, hands=hands, by="SHOE-1"
+    )
     return [format_event(event) for event in events]
 
 

@@ -76,13 +76,13 @@ class FeedView(ApiView):
         of = table_seen(request, table)
         after = _after(request, of)
         asked = request._request
-        streamed = isinstance(asked, ASGIRequest)
-        if HUB.listeners >= (MOST_ASYNC if streamed else settings.FEEDS_PER_PROCESS):
+        in_loop = isinstance(asked, ASGIRequest)
+        if HUB.listeners >= (MOST_ASYNC if in_loop else settings.FEEDS_PER_PROCESS):
             full = Problem("unavailable", _("As many as can listen here are listening. Come again in a moment."))
             full.wait = COME_AGAIN
             raise full
         content: Any
-        if streamed:
+        if isinstance(asked, ASGIRequest):
             content = stream_async(of, after, asked.scope)
             if not connection.in_atomic_block:
                 connection.close()  # this thread is the request's, and would keep it for as long as somebody listens
@@ -146,7 +146,7 @@ def stream(table: Table, after: int) -> Iterator[bytes]:
         yield _END
 
 
-async def stream_async(table: Table, after: int, scope: dict[str, Any]) -> AsyncIterator[bytes]:
+async def stream_async(table: Table, after: int, scope: Any) -> AsyncIterator[bytes]:
     """The feed, in an event loop."""
     loop = asyncio.get_running_loop()
     bell = asyncio.Event()

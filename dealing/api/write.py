@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import PermissionDenied
@@ -54,7 +54,7 @@ class EventsParser(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> list[Any]:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """The events, in order."""
         try:
             read = decode_line(read_body(stream, parser_context))
@@ -68,7 +68,7 @@ class LinesParser(BaseParser):
 
     media_type = "application/x-ndjson"
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> list[Any]:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """The events, in order; empty lines are none."""
         return [_line(line) for line in read_body(stream, parser_context).splitlines() if line.strip()]
 
@@ -83,8 +83,8 @@ def _line(line: bytes) -> Any:
 class RecordsEvents:
     """What the view set of a table's events answers to POST; see `docs/devices.md`."""
 
-    params = {"record": {"expected_seq", "settlement"}}
-    parser_classes = (EventsParser, LinesParser)
+    params: Mapping[str, Set[str]] = {"record": {"expected_seq", "settlement"}}
+    parser_classes: Sequence[type[BaseParser]] = (EventsParser, LinesParser)
 
     @record_schema
     def record(self, request: Request, table: str) -> Response:
@@ -99,7 +99,7 @@ class RecordsEvents:
         expected, settlement = _asked(request.query_params)
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             raise Problem("length-required")  # by WSGI it cannot be told where such a body ends
-        items = request.data
+        items = list(request.data)
         if len(items) > MOST_EVENTS:
             raise too_large()
         if not items:

@@ -20,7 +20,7 @@ def save_device(device: Device, tables: Iterable[Table], by: str) -> Device:
     tables = list(tables)
     if others := sorted(table.code for table in tables if table.venue_id != device.venue_id):
         raise ValidationError({"tables": _("%(tables)s: of another house.") % {"tables": ", ".join(others)}})
-    if device.pk is None:
+    if device._state.adding:
         device.created_at, device.created_by = timezone.now(), by
     device.full_clean()
     device.save()

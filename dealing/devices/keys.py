@@ -124,9 +124,11 @@ def _read(prefix: str) -> DeviceKey | None:
     found = rows.select_pair_and(
         DeviceKey, Device, _TABLES.format(gather=_GATHER[connection.vendor]), _WITH_DEVICE, [prefix]
     )
-    if found is None or found[1] is None:
+    if found is None:
         return None
     key, device, tables = found
+    if device is None:
+        return None
     device.table_ids = frozenset(map(int, tables.split(","))) if tables else frozenset()
     key.device = device
     return key
