@@ -264,6 +264,14 @@ def test_a_server_starts_answers_and_stops(served: tuple[str, subprocess.Popen[b
     assert process.wait(20) in (0, -signal.SIGTERM)
 
 
+def test_nothing_starts_with_a_wrong_setting(tmp_path: Path) -> None:
+    wrong = environment(tmp_path, REDIS_URL="localhost:6379", BIND=f"127.0.0.1:{free_port()}")
+    done = subprocess.run(["sh", str(ENTRYPOINT), "web"], env=wrong, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "REDIS_URL begins with localhost" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_entry_point_runs_commands(tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", str(ENTRYPOINT), "audit_log", str(ROOT / "tests" / "cases" / "clean-natural.jsonl")],

@@ -173,6 +173,27 @@ def test_the_example_itself_passes_but_for_its_password(tmp_path: Path) -> None:
     assert "1 issue" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AUDIT_TICK", "a minute"),
+        ("MIGRATE_LOCK_SECONDS", "soon"),
+        ("DATABASE_URL", "postgres://audit:pa:ss@db.example:port/audit"),
+        ("EMAIL_URL", "pigeon://user:secret@mail.example"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_named_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(Environment, "ENVIRON", _Values())
+    env = Environment()
+    readers = {"AUDIT_TICK": env.int, "MIGRATE_LOCK_SECONDS": env.float, "DATABASE_URL": env.db_url}
+    with pytest.raises(ImproperlyConfigured, match=f"^{name}: ") as refused:
+        readers.get(name, env.email_url)(name)
+    assert "secret" not in str(refused.value)
+
+
 # Values in files.
 
 
