@@ -30,12 +30,13 @@ from incidents import attachments
 from incidents.evidence import do_attach_file
 from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentReview
 from incidents.reports import runs
-from incidents.services import do_review_incident
+from incidents.services import do_decide_incident, do_review_incident
 from incidents.trail import adopting, heads, signing
 from incidents.trail.models import SignedHead, Trail, TrailEntry, genesis_hash
 from tests.attacker import Attacker
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
+from tests.test_log_writers import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -442,7 +443,9 @@ def test_what_is_there_already_is_taken_into_the_trail(house: House) -> None:
     assert adopting.adopt(apps.get_model, "kanya") == 4
     assert adopting.adopt(apps.get_model, "kanya") == 0
     assert before > 4
-    assert run()[0] == 0
+    code, lines = run()
+    assert code == 0
+    assert lines[1].endswith(f"; 4 of rows older than it, taken in up to {timezone.now().date()}")
     sql("UPDATE incidents_decision SET reason = 'another'")
     assert "was changed: reason" in wrong()[0]
 
@@ -465,3 +468,29 @@ def test_seals_and_trail_begin_by_a_command(house: House) -> None:
     call_command("seal_key", stdout=out)
     assert out.getvalue().endswith(" seals\n")
     assert seal_keys.key_file().read_text().strip() not in out.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_trails_of_tables_are_in_nobodys_way(table: MakeTable, people: People) -> None:
+    """Misdeals at two tables, a decision and signing at once: nobody waits for ever, and all of it is whole."""
+    houses = [House(table(code), people) for code in ("B07", "B08", "B09")]
+    houses[0].record(MISPLACED, together=True)
+    manager = houses[0].manager()
+    venue = houses[0].table.venue
+
+    def decide() -> str:
+        incident = houses[0].incident()
+        return do_decide_incident(incident, manager, ["correct"], "as the rules say").incident.table.code
+
+    def sign() -> int:
+        return [heads.sign(venue).number for _ in range(3)][-1]
+
+    said = at_once(
+        decide,
+        lambda: len(houses[1].record(MISPLACED, together=True)),
+        lambda: len(houses[2].record(MISPLACED, together=True)),
+        sign,
+    )
+    assert (said[0], said[1], said[3]) == ("B07", said[2], 3), said
+    assert run()[0] == 0
+    assert TrailEntry.objects.values("trail").distinct().count() == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -67,6 +68,9 @@ class _Checked:
         self.venue, self.table = venue, table
         self.problems: list[Broken] = []
         self.unchecked = 0
+        #: Entries of rows that are older than the trail, and when the last of them was taken in.
+        self.adopted = 0
+        self.adopted_at: dt.datetime | None = None
 
     def beside(self) -> Beside:
         trail = Trail.objects.filter(venue=self.venue, table=self.table).first()
@@ -76,6 +80,8 @@ class _Checked:
             self._rows(kind, newest.get(kind, {}))
         count = 0 if trail is None else trail.last_seq
         summary = f"{count} entries, whole; head {trail.last_hash}" if trail is not None and count else ""
+        if summary and self.adopted_at is not None:
+            summary += f"; {self.adopted} of rows older than it, taken in up to {self.adopted_at.date()}"
         unchecked = f"{self.unchecked} seals were not checked: there is no seal key here" if self.unchecked else ""
         return Beside(self.scope, summary, tuple(self.problems), unchecked)
 
@@ -90,6 +96,8 @@ class _Checked:
         seq, previous, broken, sealed_wrong = 0, genesis_hash(self.scope), False, False
         for entry in entries.iterator(chunk_size=2000):
             newest.setdefault(entry.kind, {})[entry.reference] = entry
+            if entry.payload.startswith(contents.ADOPTED):
+                self.adopted, self.adopted_at = self.adopted + 1, entry.recorded_at
             if not broken:
                 problem = _chain_problem(entry, seq, previous)
                 if problem is not None:

@@ -36,6 +36,10 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+#: So begins the payload of a row that is older than the trail.
+ADOPTED: Final = '{"adopted":true,'
+
+
 def columns(kind: str, row: Any) -> dict[str, Any]:
     """The columns of a row as plain JSON data."""
     return {name: plain(name, getattr(row, name)) for name in COLUMNS[kind]}
