@@ -1,4 +1,4 @@
-"""What all of the JSON API shares: who is asking, how a text is read, and how an error is said. The addresses are in
+"""What all of the JSON API shares: who is asking, and how an error is said. The addresses are in
 `api_urls.py`, the views with what they are about; `dealing.api` has what these derive from.
 
 Errors are problem details (RFC 9457): `application/problem+json` with `type`, `title`, `status`, `detail`, and for a
@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
-from io import BytesIO
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.authentication import CSRFCheck, SessionAuthentication
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -29,6 +26,11 @@ from dealing.api.problems import KINDS, Kind, Problem, kind_of
 logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
+
+
+def _no_view(_request: HttpRequest) -> HttpResponse:
+    """Stands where the check of the token wants a view."""
+    return HttpResponse()
 
 
 class PageSession(SessionAuthentication):
@@ -40,29 +42,10 @@ class PageSession(SessionAuthentication):
 
     def enforce_csrf(self, request: Request) -> None:
         """Raise a problem of its own kind where the session's token is not sent with what is written."""
-        check = CSRFCheck(lambda _request: HttpResponse())
+        check = CSRFCheck(_no_view)
         check.process_request(request)
-        if check.process_view(request, None, (), {}):
+        if check.process_view(request, _no_view, (), {}):
             raise Problem("csrf")
-
-
-class BoundedJSON(JSONParser):
-    """JSON of no more than `DATA_UPLOAD_MAX_MEMORY_SIZE` bytes, whatever its sender says of its length."""
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        """What was sent, read. Raises `Problem` too-large, or DRF's ParseError."""
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        said = parser_context["request"].META.get("CONTENT_LENGTH") if parser_context else None
-        if said and said.isdecimal() and int(said) > limit:
-            raise _too_large(limit)
-        text = stream.read(limit + 1)
-        if len(text) > limit:
-            raise _too_large(limit)
-        return super().parse(BytesIO(text), media_type, parser_context)
-
-
-def _too_large(limit: int) -> Problem:
-    return Problem("too-large", _("A body may have %(limit)d bytes at most.") % {"limit": limit})
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -108,8 +91,6 @@ def _known(error: Exception) -> Exception:
         return exceptions.NotFound()
     if isinstance(error, PermissionDenied):
         return exceptions.PermissionDenied(str(error) or None)
-    if isinstance(error, RequestDataTooBig):
-        return _too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("the database does not answer the API: %s", error)
         return Problem("unavailable", _("The database does not answer. Try again in a moment."))

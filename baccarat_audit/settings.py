@@ -365,7 +365,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["baccarat_audit.api.BoundedJSON"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "dealing.api.schema.ApiSchema",
     "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "baccarat_audit.api.problem",

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 #: SCHEMATHESIS=full also asks by the edges of every description, some thousand questions more.
 FULL = os.environ.get("SCHEMATHESIS") == "full"
 BOUNDED = hypothesis.settings(
-    max_examples=100 if FULL else 12,
+    max_examples=100 if FULL else 8,
     derandomize=True,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],

@@ -58,7 +58,7 @@ class CursorPages(BasePagination):
     page_size: ClassVar[int] = 50
     max_page_size: ClassVar[int] = 200
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """The rows of the page that is asked for. Raises DRF's ValidationError for a cursor that is none."""
         self.request = request
         size = int(request.query_params.get(PAGE_SIZE, self.page_size))  # the list's filters have looked at it

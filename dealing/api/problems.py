@@ -166,4 +166,5 @@ class Problem(APIException):
         self.kind = KINDS[name]
         self.status_code = self.kind.status
         self.more = more
-        super().__init__(detail or self.kind.title, name)
+        self.wait: int | None = None  #: seconds after which to come again
+        super().__init__(str(detail or self.kind.title), name)

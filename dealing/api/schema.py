@@ -47,7 +47,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     status = serializers.IntegerField(min_value=400, max_value=599)
     detail = serializers.CharField(help_text="What happened in this case.")
     request_id = serializers.CharField(required=False, help_text="Names this request in the server’s log.")
-    errors = serializers.DictField(
+    errors = serializers.DictField(  # type: ignore[assignment]  # no errors of ours: a member of the answer
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
         help_text="For a refused question: why, by the name of the field or filter.",
@@ -88,7 +88,7 @@ class ApiSchema(AutoSchema):
         filters = getattr(self.view, "filters", None)
         return [*parts, filters] if filters is not None and self._is_list_view() else parts
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # drf-spectacular's own has no arguments either
         """What the method says; of a list what its view says."""
         return str(self.view.__doc__) if self._is_list_view() and self.view.__doc__ else super().get_description()
 
@@ -120,7 +120,7 @@ class ApiSchema(AutoSchema):
         }
 
 
-class DeviceKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class DeviceKeyScheme(OpenApiAuthenticationExtension):
     """A device's key."""
 
     target_class = "dealing.devices.authentication.DeviceKeyAuthentication"
@@ -131,7 +131,7 @@ class DeviceKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untype
         return {"type": "http", "scheme": "bearer", "bearerFormat": "bka_…", "description": "The key of a device."}
 
 
-class PageSessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class PageSessionScheme(OpenApiAuthenticationExtension):
     """Who is logged in on the pages."""
 
     target_class = "baccarat_audit.api.PageSession"

@@ -44,7 +44,7 @@ class _Guarded(APIView):
     #: What one thing and several are called in the names of operations: `getHand`, `listHands`.
     nouns: ClassVar[tuple[str, str]]
     #: What may be asked for behind the `?`, by method or by action of a view set; of lists their filters say it.
-    params: ClassVar[Mapping[str, Set[str]]] = {}
+    params: Mapping[str, Set[str]] = {}
     permission_classes = (Needs,)
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
@@ -126,7 +126,7 @@ class Lists(_Guarded, viewsets.GenericViewSet):
     """A list of the API, filtered and in pages; every row in the form in which it is answered alone."""
 
     pagination_class = CursorPages
-    serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
+    serializer_class: type[serializers.BaseSerializer[Any]]
     filters: ClassVar[type[Filters]]
 
     def asked(self, request: Request) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -69,7 +70,7 @@ class TableViewSet(Lists):
         """With their houses."""
         return tables_of(self.request.user).select_related("venue").order_by("code")
 
-    def page_context(self, page: list[Table]) -> dict[str, Any]:
+    def page_context(self, page: Sequence[Table]) -> dict[str, Any]:
         """What each table is doing, read for all of them at once."""
         return {"facts": facts_of(page)}
 
