@@ -161,6 +161,16 @@ def test_whoever_becomes_a_manager_needs_one_from_then_on(client: Client, people
 
 
 @pytest.mark.usefixtures("required")
+def test_whoever_was_made_one_past_the_product_needs_one_too(client: Client, people: People) -> None:
+    user = people("recorder")
+    log_in(client, "recorder")
+    manager = Group.objects.get(name="manager")
+    User.groups.through._default_manager.create(user_id=user.pk, group_id=manager.pk)  # no signal hears of it
+    assert client.get("/look/").status_code == 302
+    assert client.get("/account/set-up/").status_code == 200
+
+
+@pytest.mark.usefixtures("required")
 def test_an_administrator_without_a_group_needs_one_too(client: Client) -> None:
     User.objects.create_superuser("root", password=PASSWORD)
     log_in(client, "root", "/admin/")
