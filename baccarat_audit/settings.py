@@ -12,11 +12,11 @@ PROXIES               how many proxies stand one behind the other in front of th
 CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
 VAR_DIR               where the SQLite file and the kept secret key live; default var/
-KEYS_DIR              where the keys lie that seal the log and sign its heads, outside the database and its backups; default
-                      keys/ in VAR_DIR, made on first use (docs/audit-trail.md)
+KEYS_DIR              where the keys lie that seal the log and sign its heads, outside the database and its backups;
+                      default keys/ in VAR_DIR, made on first use (docs/audit-trail.md)
 SEAL_KEYS             the keys that seal the log, in place of seal.keys there: 64 hex digits each, comma-separated, the
                       newest last
-HEADS_DIR             where copies of the signed heads are kept outside the database; default signed_heads/ in VAR_DIR
+HEADS_DIR             where copies of signed heads are kept outside the database; default signed_heads/ in VAR_DIR
 SIGNING_KEY           the Ed25519 key that signs the log's heads, as PEM, in place of signing_key.pem there
 LOG_LEVEL             default INFO
 LOG_FORMAT            line or json (one object a line, with the number of the request); default: json once ALLOWED_HOSTS
