@@ -40,6 +40,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(command.replace("\\\n", " ")) for command in found]
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_the_thirty_lines_record_a_hand_and_say_what_is_wrong(
     venue: Venue, table: MakeTable, live_server: LiveServer, tmp_path: Path
@@ -69,6 +70,7 @@ def test_the_thirty_lines_record_a_hand_and_say_what_is_wrong(
     assert TableEvent.objects.filter(table=b07).count() == 8
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db
 def test_the_commands_are_answered_as_it_says(venue: Venue, table: MakeTable, client: Client) -> None:
     key = make_key(venue, table("B07"))
@@ -100,6 +102,7 @@ def test_the_commands_are_answered_as_it_says(venue: Venue, table: MakeTable, cl
     }
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db
 def test_the_refusal_is_the_one_it_shows(venue: Venue, table: MakeTable, client: Client) -> None:
     key = make_key(venue, table("B07"))

@@ -188,6 +188,7 @@ def test_a_hundred_listen_in_one_event_loop(key: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sqlite
 def test_an_event_loop_lets_go_of_who_reads_nothing(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from baccarat_audit import asgi
 

@@ -180,6 +180,7 @@ def test_batches_hold_what_is_due_of_one_table_in_order() -> None:
     assert found == [[1, 2], [3], [4], [5], [6], [7]]
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_a_log_replayed_in_two_goes_is_the_file(
     log: Path, tmp_path: Path, venue: Venue, table: MakeTable, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
