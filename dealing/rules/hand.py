@@ -290,6 +290,8 @@ class _HandState:
         self.drawn: list[_Drawn] = []
         self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved, discarded or taken out
         self.extras = [_Extra(0, held.card, held.card is not None, False, held) for held in context.held]
+        #: A rule takes a card out of the hand.
+        self.some_out = False
         #: A card was seen that a rule takes out of the hand when it comes: its finding, and which card it was.
         self.awaited: tuple[_Raised, Card | None] | None = None
         #: A card was seen with which bets may not be changed any more.
@@ -309,7 +311,7 @@ class _HandState:
     def lay(self) -> _Laid:
         """Lay the cards that are still in the hand, in the order drawn (rulebook section 2)."""
         if self._laid is None:
-            self._laid = self._lay(lambda drawn: drawn.out)
+            self._laid = self._lay(self.some_out)
         return self._laid
 
     def lay_as_used(self) -> _Laid:
@@ -317,18 +319,15 @@ class _HandState:
 
         Cards dealt after it are not misplaced because of it; that it was used is one finding.
         """
-        if not any(drawn.out and drawn.place is not None for drawn in self.drawn):
-            return self.lay()
-        return self._lay(lambda drawn: False)
+        return self._lay(False) if self.some_out else self.lay()
 
-    def _lay(self, is_out: Callable[[_Drawn], bool]) -> _Laid:
+    def _lay(self, without_out: bool) -> _Laid:
         layout, unknown, number = EMPTY, False, 0
-        rejects = self.ruleset.procedure.standing_player == "rejected"
         places: list[tuple[_Drawn, Place | None]] = []
         for drawn in self.drawn:
             if drawn.place is None:
                 continue
-            if is_out(drawn):
+            if without_out and drawn.out:
                 places.append((drawn, None))
                 continue
             due: Place | None
@@ -336,8 +335,8 @@ class _HandState:
                 due = OPENING[number]
             else:
                 due = drawn.place if unknown else layout.due
-                if rejects and due == "B3" and drawn.put == "P3" and layout.third is None and not unknown:
-                    due = None  # drawn for a Player who must stand
+                if due == "B3" and drawn.put == "P3" and layout.third is None and not unknown and self._rejects():
+                    due = None
             number += 1
             places.append((drawn, due))
             if due is None:
@@ -348,10 +347,14 @@ class _HandState:
                 layout = layout.after[drawn.card.value]
         return _Laid(layout, tuple(places), unknown, number)
 
+    def _rejects(self) -> bool:
+        """Whether a card drawn for a Player who must stand is no card of the hand."""
+        return self.ruleset.procedure.standing_player == "rejected"
+
     def judge_places(self) -> None:
         """Raise what can be said now about cards put where they do not belong."""
         before, unknown = 0, False
-        for n, (drawn, due) in enumerate(self.lay_as_used().places):
+        for n, (drawn, due) in enumerate((self.lay_as_used() if self.some_out else self.lay()).places):
             if not drawn.judged:
                 drawn.judged, drawn.lawful = True, due
                 if drawn.put != due:
@@ -427,7 +430,7 @@ class _HandState:
             self.awaited = raised, card
 
     def _take_out(self, raised: _Raised, drawn: _Drawn) -> None:
-        raised.out, drawn.out = drawn, True
+        raised.out, drawn.out, self.some_out = drawn, True, True
         self._laid = None
 
     def _came(self, card: Card | None, beside: bool) -> _Raised | None:
@@ -483,10 +486,10 @@ class _HandState:
             self._raise("insurance-dealt-early", seq, drawn=drawn)
         self.drawn.append(drawn)
         self._laid = None
-        early = self._came(event.card, beside=False)
-        if early is not None:
+        if self.awaited is not None and (early := self._came(event.card, beside=False)) is not None:
             self._take_out(early, drawn)
-        self._take_held(seq, drawn)
+        if self.extras:
+            self._take_held(seq, drawn)
         self.judge_places()
         if up:
             self._open_in_turn(seq, drawn)
@@ -505,7 +508,8 @@ class _HandState:
             card = event.card  # what is seen is the card
             self._raise("card-scan-differs", seq, cards=(drawn.text, card.text))
         drawn.card, drawn.up = card, True
-        self._is_the_held(seq, drawn)
+        if drawn.held is not None:
+            self._is_the_held(seq, drawn)
         self._laid = None
         if self.betting == "open":
             self._during_betting(seq, drawn)
@@ -733,6 +737,8 @@ class _HandState:
 
     def held(self) -> tuple[Held, ...]:
         """The cards that the rules keep for the next hand, in the order in which they came out."""
+        if not self.extras and all(raised.code not in KEPT for raised in self.raised):
+            return ()
         kept: dict[int, tuple[int, Held]] = {}
         missed = {id(raised.extra) for raised in self.raised if raised.code == "held-card-not-dealt"}
         for left in self.extras:

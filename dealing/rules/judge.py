@@ -448,7 +448,7 @@ class TableFold:
         if hand is None:
             return _NOTHING
         hand.leave(seq)
-        if self.shoe is not None:
+        if self.shoe is not None and self.shoe.ruleset.procedure.free_hands is not None:
             self.shoe.leave_hand(hand)
         return (hand,)
 
