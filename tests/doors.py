@@ -35,7 +35,7 @@ from dealing.permissions import (
 from dealing.sheets import kept
 from incidents.evidence import do_attach_file
 from incidents.models import Incident
-from incidents.reports.models import AuditRun, ReportDelivery
+from incidents.reports.models import ReportDelivery
 from incidents.services import do_decide_incident
 from incidents.webhooks import sealing
 from incidents.webhooks.models import Kind, Webhook, WebhookDelivery
@@ -68,7 +68,7 @@ class Door:
     sends_away: bool = False
     #: 503 is an answer too: it tells how the night stands.
     red: bool = False
-    #: Takes long to answer: tried by three only.
+    #: Takes long to answer: tried by two only.
     slow: bool = False
     #: A part of a page: who is not logged in is answered 401 and sent nowhere.
     part: bool = False
@@ -305,7 +305,8 @@ def furnish(code: str, table_code: str) -> Place:
         table=table, dealer=dealer, started_at=now - dt.timedelta(hours=1), recorded_by="anan"
     )
     report = samples.save_report(venue, samples.quiet(venue.code, venue.name), tables=[])
-    run = AuditRun.objects.get(pk=report.run_id)
+    run = report.run
+    assert run is not None
     delivery = ReportDelivery.objects.create(
         report=report,
         member=somebody.staff_member,

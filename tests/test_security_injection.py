@@ -184,7 +184,7 @@ def root(house: Scene) -> Client:
     return client
 
 
-PAGES = [door for door in DOORS.values() if door.get is not None]
+PAGES = [door for door in DOORS.values() if door.get is not None and not door.slow]
 #: What pages are asked beside their address.
 ASKED = (
     *("q", "next", "house", "month", "step", "lang", "event", "key", "card", "sheet", "entry", "page", "first", "last"),
@@ -231,6 +231,7 @@ def test_the_admin_too_shows_it_and_has_nothing_that_the_policy_refuses(house: S
     wrong, seen = [], ""
     for address in admin_addresses():
         response = asked(root, "GET", address)
+        assert response.status_code < 500, address
         if response.status_code == 200 and response.headers["Content-Type"].startswith("text/html"):
             page = look(response.content.decode())  # type: ignore[attr-defined]
             wrong += [f"{address}: {one}" for one in page.wrong]
@@ -249,7 +250,7 @@ def test_no_form_runs_what_it_is_sent(house: Scene, root: Client) -> None:
         page = asked(root, "GET", DOORS[door.name].address(house.here, house.users["root"]))
         names = set(re.findall(r'name="([\w-]+)"', getattr(page, "content", b"").decode()))
         names |= {"event", "why", "reason", "card", "entry", "note", "caption", "username", "password", "name", "url"}
-        for value in (MARKUP, "\0", "x" * 5000, *OTHERS[-2:]):
+        for value in (MARKUP, "\0", "x" * 5000):
             data = dict.fromkeys(names - {"csrfmiddlewaretoken"}, value)
             if door.name == "console:record":
                 data |= {"event": "voided", "scope": "hand", "shoe": "1", "hand": "2"}
