@@ -173,7 +173,12 @@ class Hub:
                     self._new_watch = False
                     looked, named = now, None
                 self._look(named)
+        except Exception:  # whoever comes next begins a new thread
+            logger.exception("feed: the thread that looks for what is new has ended")
         finally:
+            with self._lock:
+                if self._thread is threading.current_thread():
+                    self._thread = None
             told.close()
             connection.close()
 
