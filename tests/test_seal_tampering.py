@@ -220,6 +220,7 @@ DONE = st.one_of(
 )
 
 
+@pytest.mark.sqlite
 @how(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(DONE, min_size=1, max_size=5))
 def test_no_mixture_of_changes_is_missed(steps: list[tuple[str, int, int]]) -> None:
@@ -256,6 +257,14 @@ def test_no_mixture_of_changes_is_missed(steps: list[tuple[str, int, int]]) -> N
                 now in ROWS and trace.seq > 1 and ROWS.index(now) and rows[trace.seq - 2] == ROWS[ROWS.index(now) - 1]
             )
             assert not fine or "copy" in trace.text
+
+
+@pytest.mark.sqlite
+def test_the_walk_sees_where_one_history_was_put_to_another() -> None:
+    rows = [*genuine(8), *ROWS[8:]]
+    walk = seals.SealWalk(SCOPE, RING, seals.Start())
+    assert [walk.problem(row) for row in rows] == [*[None] * 8, seals.APART, *[None] * 3]
+    assert examine(SCOPE, rows, RING, seals.Start()) == [Trace(9, Trace.APART, seals.APART)]
 
 
 # --- genuine logs are never accused ----------------------------------------------------------------------------------
@@ -414,6 +423,7 @@ def test_keys_may_come_from_the_environment(settings: Any, table: MakeTable) -> 
         seal_keys.make_key(another=True)
 
 
+@pytest.mark.sqlite
 def test_a_mac_is_hmac_sha256() -> None:
     for text in (b"", b"row", b"x" * 1000):
         assert KEY.mac(text) == hmac.digest(b"k" * 32, text, "sha256").hex()[:32]

@@ -322,6 +322,7 @@ def test_a_mail_kept_elsewhere_proves_what_was_signed(mail: Path) -> None:
     assert any("the log was cut short" in line for line in lines)
 
 
+@pytest.mark.sqlite
 def test_a_mail_that_was_changed_proves_nothing(mail: Path) -> None:
     events = TableEvent.objects.count()
     mail.write_text(
@@ -358,6 +359,7 @@ def test_signed_heads_follow_on_each_other(night: AuditReport) -> None:
     assert "signed heads of RIVER position 2: is missing; the next is number 3" in wrong()
 
 
+@pytest.mark.sqlite
 def test_a_new_signing_key_leaves_the_old_heads_proved(night: AuditReport) -> None:
     old = signing.trusted()
     call_command("signing_key", "rotate", stdout=io.StringIO())
@@ -372,6 +374,7 @@ def test_a_new_signing_key_leaves_the_old_heads_proved(night: AuditReport) -> No
     assert "PRIVATE" not in out.getvalue()
 
 
+@pytest.mark.sqlite
 def test_without_the_public_key_the_rest_is_checked_and_that_is_said(night: AuditReport) -> None:
     signing.private_file().unlink()
     signing.public_file().unlink()
@@ -383,6 +386,7 @@ def test_without_the_public_key_the_rest_is_checked_and_that_is_said(night: Audi
         call_command("sign_heads")
 
 
+@pytest.mark.sqlite
 def test_a_statement_that_says_nothing_is_refused(house: House, tmp_path: Path) -> None:
     path = tmp_path / "nothing.txt"
     path.write_text("Dear all")
@@ -404,6 +408,7 @@ def exported(*arguments: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.sqlite
 def test_a_regulator_checks_it_alone(mail: Path) -> None:
     files = {"table:B07": ("B07",), "trail:B07": ("B07", "--trail"), "trail:house": ("--house", "RIVER")}
     public = mail.with_name("key.pem")
