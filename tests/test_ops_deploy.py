@@ -328,6 +328,16 @@ def test_a_scheduler_that_stands_still_is_no_healthy_one(settings: Any) -> None:
         call_command("beat_alive")
 
 
+def test_the_handbook_names_commands_and_metrics_that_are_there() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    commands = set(re.findall(r"manage\.py ([a-z_]+)", text))
+    assert {"backup", "restore", "migrate", "verify_log"} <= commands
+    assert commands - get_commands().keys() == set()
+    metrics = set(re.findall(r"\b(baccarat_[a-z_]+)\b", text)) - {"baccarat_audit"}
+    known = (ROOT / "baccarat_audit" / "metrics.py").read_text()
+    assert {name for name in metrics if f'"{name}"' not in known} == set()
+
+
 # The proxy.
 
 
