@@ -233,6 +233,7 @@ class _Dealer:
         self.cut = CUT + 6 * self.procedure.cut_card.more_hands
         self.cut_out = False
         self.last_hand: int | None = None  # once the cut card is out
+        self.kept = 0  # cards that the rules keep for the next hand
         self.free_hands = 0  # how many are dealt without betting before the game begins
         self.seen: Counter[Card] = Counter()
         self.number: int | None = None
@@ -482,7 +483,8 @@ class _Dealer:
         self.insuring = False  # an insurance time is on
         self.is_over = False  # nothing more is dealt or paid
         if self._makes(Mistake.CARD_IMPOSSIBLE):
-            self.cards[-self.chance.randint(1, 4)] = self.chance.choice(self._spent())
+            self.cards[-self.chance.randint(1, 4) - self.kept] = self.chance.choice(self._spent())
+        self.kept = 0
         self.mistyped_card = self.chance.randint(0, 3) if Mistake.TYPED_WRONG in wanted else -1
         self.mishandled_card = self.chance.randint(0, 3)
         self.scanned_wrong = self.mishandled_card if Mistake.CARD_SCAN_DIFFERS in wanted else -1
@@ -591,6 +593,7 @@ class _Dealer:
         """A card that came out is the next hand's first."""
         self.seen[card] -= 1
         self.cards.append(card)
+        self.kept = 1
 
     def _take_bet(self) -> None:
         offered = self._offered(self.number or 0)
@@ -754,6 +757,7 @@ class _Dealer:
                 if self._rules("card-overdrawn", "burn card", "down"):
                     self.cards.pop()
                     self._put_right(lambda note: note(Discarded, place=place))
+                self.kept = int(self._rules("card-overdrawn", "reuse card", "down"))
             else:
                 card = self._draw()
                 self._note(CardDealt, to=place, card=card)
@@ -761,19 +765,20 @@ class _Dealer:
                     self._keep(card)
                 else:
                     self._put_right(lambda note: note(Discarded, place=place))
-        if self._makes(Mistake.EXTRA_CARD_EXPOSED):
+        if not self.kept and self._makes(Mistake.EXTRA_CARD_EXPOSED):
             card = self._draw()
             self._note(Extra, card=card)
             if self._rules("extra-card-exposed", "reuse card"):
                 self._keep(card)
             else:
                 self._put_right(lambda note: note(Discarded, extra=True))
-        if self._makes(Mistake.EXTRA_CARD_UNSEEN):
+        if not self.kept and self._makes(Mistake.EXTRA_CARD_UNSEEN):
             self._note(Extra, face="down")
             if self._rules("extra-card-unseen", "burn card"):
                 self.cards.pop()
                 self._put_right(lambda note: note(Discarded, extra=True))
-        if self._makes(Mistake.HELD_CARD_NOT_DEALT):
+            self.kept = int(self._rules("extra-card-unseen", "reuse card"))
+        if not self.kept and self._makes(Mistake.HELD_CARD_NOT_DEALT):
             self._forget_held()
         if self.after_last:
             self._put_right(self._void("dealt after the last hand of the shoe"))
@@ -785,6 +790,7 @@ class _Dealer:
         other = next((n for n in range(len(self.cards) - 1, -1, -1) if self.cards[n].rank != card.rank), None)
         if other is not None:
             self.cards[-1], self.cards[other] = self.cards[other], self.cards[-1]
+        self.kept = 1
 
     # insurance
 

@@ -209,10 +209,9 @@ def test_the_next_hand_begins_with_the_card_that_was_kept() -> None:
     seen = venezia(OPEN + NINE.replace("call", "x:7c call") + f" hand:2 {OPEN} P1:7c B1:2c P2:As B2:5d end", hand=2)
     assert seen.codes == []
     assert seen.shoe.cards_seen == 8  # the 7c once
-    other = venezia(OPEN + NINE.replace("call", "x:7c call") + f" hand:2 {OPEN} *P1:6c B1:7c P2:2d B2:5d end", hand=2)
+    other = venezia(OPEN + NINE.replace("call", "x:7c call") + f" hand:2 {OPEN} *P1:6c B1:2c P2:2d B2:5d end", hand=2)
     finding = other.finding("held-card-not-dealt")
     assert (finding["seq"], finding["cards"]) == (other.marked, ["7c"])
-    assert other.shoe.cards_seen == 8  # it came second
 
 
 def test_a_kept_card_left_out_is_told_once() -> None:

@@ -10,8 +10,7 @@ from django.test import Client
 
 from dealing.log import record
 from dealing.models import Hand, Shoe
-from dealing.projections import differences
-from dealing.projections import rebuild_table as rebuild
+from dealing.projections import differences, rebuild_table
 from dealing.rules.events import event_as_dict
 from dealing.rules.judge import fold_all
 from dealing.rules.rulesets import ruleset_names
@@ -39,7 +38,7 @@ def test_live_is_whole_is_rebuilt(table: MakeTable, ruleset: str) -> None:
     for one, other in zip(audits, stored, strict=True):
         assert {key: other[key] for key in one if key in other} == {key: one[key] for key in one if key in other}
     assert list(differences(made)) == []
-    assert rebuild(made).changed == 0
+    assert rebuild_table(made.code).changed == 0
 
 
 @pytest.fixture

@@ -290,6 +290,8 @@ class _HandState:
         self.drawn: list[_Drawn] = []
         self._laid: _Laid | None = None  # forgotten whenever a card comes, is opened, moved, discarded or taken out
         self.extras = [_Extra(0, held.card, held.card is not None, False, held) for held in context.held]
+        #: Another card was dealt than the one held for this hand: what was held is given up.
+        self.held_missed = False
         #: A rule takes a card out of the hand.
         self.some_out = False
         #: A card was seen that a rule takes out of the hand when it comes: its finding, and which card it was.
@@ -488,7 +490,7 @@ class _HandState:
         self._laid = None
         if self.awaited is not None and (early := self._came(event.card, beside=False)) is not None:
             self._take_out(early, drawn)
-        if self.extras:
+        if self.extras and not self.held_missed:
             self._take_held(seq, drawn)
         self.judge_places()
         if up:
@@ -535,7 +537,8 @@ class _HandState:
         held.taken, drawn.held = False, None
         if held.counted:
             drawn.counted = None
-        if not any(raised.extra is held for raised in self.raised):
+        if not self.held_missed:
+            self.held_missed = True
             self._raise("held-card-not-dealt", seq, cards=(held.card.text,)).extra = held
 
     def _open_in_turn(self, seq: int, drawn: _Drawn) -> None:
@@ -740,9 +743,8 @@ class _HandState:
         if not self.extras and all(raised.code not in KEPT for raised in self.raised):
             return ()
         kept: dict[int, tuple[int, Held]] = {}
-        missed = {id(raised.extra) for raised in self.raised if raised.code == "held-card-not-dealt"}
         for left in self.extras:
-            if left.held and not (left.discarded or left.taken or id(left) in missed):
+            if left.held and not (left.discarded or left.taken or self.held_missed):
                 kept[id(left)] = left.seq, Held(left.card, left.counted)
         for raised in self.raised:
             if raised.code not in KEPT or self._ruling(raised).ruling != "reuse card":
