@@ -165,6 +165,42 @@ WALKS: list[tuple[str, str, str, int | None, list[str], list[str], str]] = [
         ["shoe_closed replaced"],
         "open",
     ),
+    (
+        "extra-card-unseen",
+        "melilla",
+        f"shoe-open:melilla hand:1 {NATURAL} x:-",
+        1,
+        ["burn card"],
+        ["discarded"],
+        "corrected",
+    ),
+    (
+        "held-card-not-dealt",
+        "venezia",
+        f"shoe-open:venezia hand:1 {NATURAL} x:7c end hand:2 open close P1:6c",
+        2,
+        ["void hand"],
+        ["voided hand"],
+        "corrected",
+    ),
+    (
+        "card-scan-differs",
+        "studio",
+        "shoe-open:studio hand:1 open close P1:9h- up:P1:8h",
+        1,
+        ["void hand"],
+        ["voided hand"],
+        "corrected",
+    ),
+    (
+        "free-hand-over-limit",
+        "macau",
+        f"shoe-open:macau burned:8 hand:1 {NATURAL} end hand:2 P1:9h B1:4s P2:Kd B2:3c end hand:3 open",
+        None,
+        ["stand"],
+        [],
+        "open",
+    ),
 ]
 
 
