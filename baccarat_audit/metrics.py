@@ -59,7 +59,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _oversees(request: HttpRequest) -> bool:
-    """Whether a manager or an auditor is logged in."""
+    """Whether somebody is logged in who may see them."""
     try:
         return may(request.user, May.MEASURE)
     except DatabaseError:

@@ -7,7 +7,7 @@ SECRET_KEY            required once ALLOWED_HOSTS is set; for this machine only,
 SECRET_KEY_FALLBACKS  comma-separated earlier ones, from newest to oldest: sessions and authenticator apps go on working
 HTTPS                 default: on once ALLOWED_HOSTS is set. Secure cookies, redirect, HSTS
 BEHIND_PROXY          1 where a proxy ends TLS and sets (and never passes on) X-Forwarded-Proto
-PROXIES               how many proxies stand one behind the other in front of this server, each adding to X-Forwarded-For;
+PROXIES               how many proxies stand one behind the other before this server, each adding to X-Forwarded-For;
                       default 1 with BEHIND_PROXY, else 0
 CSRF_TRUSTED_ORIGINS  comma-separated, where a proxy changes the host name
 HSTS_SECONDS          default one year
@@ -373,8 +373,8 @@ REST_FRAMEWORK = {
     "COERCE_DECIMAL_TO_STRING": True,
 }
 
-# A table's live feed. Under gunicorn each holds a thread: the rest of the threads is for those who record. An ASGI server
-# (`baccarat_audit.asgi`) holds none for them.
+# A table's live feed. Under gunicorn each holds a thread: the rest of the threads is for those who record. An ASGI
+# server (`baccarat_audit.asgi`) holds none for them.
 FEED_SECONDS = env.int("FEED_SECONDS", default=25)
 FEEDS_PER_PROCESS = env.int("FEEDS_PER_PROCESS", default=2)
 

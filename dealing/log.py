@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 from django.db import connection, transaction
@@ -48,7 +48,11 @@ from dealing.signals import event_recorded
 LOG_MESSAGES: Final[dict[str, str]] = {
     "no-such-table": "there is no table {value}",
     "other-table": "is {value}, and the events before it are of table {table}",
+    "key-needed": "is missing; each event of a device has a key of its own, by which it can be sent again",
     "key-stored": "{value} is the key of another event, at position {seq}",
+    "ago-and-at": "say either how long ago it was, or at what time",
+    "not-this-table": "is {value}, and this is the address of table {table}",
+    "by-another": "only a device may say that somebody else has recorded this",
     "at-earlier": "is before the table's last event, which was at {last}",
     "at-future": "is in the future; the clock here says {now}",
     "table-moved-on": "the table's log is at position {seq} by now, not at {expected}",
@@ -289,6 +293,8 @@ class Writer:
         self._changed_hands: set[tuple[int, int]] = set()
         self._gone: set[tuple[int, int]] = set()
         self._had_findings = False
+        #: The hands and (hand None) shoes that the last appended event said something of.
+        self.touched: set[tuple[int, int | None]] = set()
 
     # -- reading
 
@@ -350,6 +356,16 @@ class Writer:
             self._hands[shoe, number] = found
         return self._hands[shoe, number]
 
+    def audit_before(self, shoe: int, hand: int | None) -> Mapping[str, Any]:
+        """What was stored of a hand or (hand None) of a shoe's own when the writer began; empty for a new one."""
+        row = self._shoes.get(shoe) if hand is None else self.hand(shoe, hand)
+        return {} if row is None else row.audit
+
+    def audit_now(self, shoe: int, hand: int | None) -> Mapping[str, Any]:
+        """What the judge says of a hand or (hand None) of a shoe's own with all that was appended; see `Hand.audit`."""
+        fold = self._shoe_folds.get(shoe) if hand is None else self._hand_folds.get((shoe, hand))
+        return self.audit_before(shoe, hand) if fold is None else fold.audit().as_dict()
+
     def _keep_shoe(self, row: Shoe) -> None:
         row.table = self.table
         self._shoes[row.number] = row
@@ -368,6 +384,7 @@ class Writer:
 
         `stamp`: with the time of now less `ago`, whatever the event says.
         """
+        self.touched = set()
         if event.table != self.table.code:
             raise LogError("table", "other-table", value=event.table, table=self.table.code)
         known = None if event.key is None else self._by_key(event.key)
@@ -393,6 +410,7 @@ class Writer:
             self._check(self.table, event)
         if isinstance(event, Amended):
             self._amend(seq, event)
+            self.touched = {(event.shoe, event.hand), (event.shoe, None)}
             row = self._append_row(seq, event)
             self._save_rows()  # before the table's fold is taken up again from the log
             return row, False
@@ -432,10 +450,12 @@ class Writer:
     def _note(self, fold: HandFold | ShoeFold) -> None:
         """The fold is ahead of its row."""
         if isinstance(fold, ShoeFold):
+            self.touched.add((fold.number, None))
             self._shoe_folds[fold.number] = fold
             self._dirty_shoes.add(fold.number)
             return
         place = (fold.context.shoe, fold.number)
+        self.touched.add(place)
         if place not in self._hands:  # the current hand was read with the table's fold, so this one is new
             self._hands[place] = Hand(shoe=self._shoes[place[0]], number=place[1])
         self._hand_folds[place] = fold

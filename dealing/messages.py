@@ -18,6 +18,7 @@ from dealing.rules.events import EventError
 
 #: What a key of a log line is called on a page.
 KEYS: Final[dict[str, Promise]] = {
+    "ago": _("how long ago"),
     "amount": _("amount"),
     "at": _("time"),
     "banker": _("Banker's total"),
@@ -111,7 +112,11 @@ TEMPLATES: Final[dict[str, Promise]] = {
     # what the log refuses
     "no-such-table": _("there is no table {value}"),
     "other-table": _("is {value}, and the events before it are of table {table}"),
+    "key-needed": _("is missing; each event of a device has a key of its own, by which it can be sent again"),
     "key-stored": _("{value} is the key of another event, at position {seq}"),
+    "ago-and-at": _("say either how long ago it was, or at what time"),
+    "not-this-table": _("is {value}, and this is the address of table {table}"),
+    "by-another": _("only a device may say that somebody else has recorded this"),
     "at-earlier": _("is before the table's last event, which was at {last}"),
     "at-future": _("is in the future; the clock here says {now}"),
     "table-moved-on": _(

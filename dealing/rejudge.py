@@ -108,6 +108,7 @@ def day_positions(table_id: int, begins: dt.datetime, ends: dt.datetime, last: i
 
 
 def first_from(table_id: int, at: dt.datetime, low: int, last: int) -> int:
+    """The position of a table's first event from `at` on, not before `low`; `last` + 1 where there is none so far."""
     rows = TableEvent.objects.filter(table_id=table_id, seq__lte=last).order_by("seq").values_list("seq", "at")
     high = last + 1
     while low < high:

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dealing.log import record_many
 from dealing import permissions
+from dealing.log import record_many
 from dealing.messages import explain
 from dealing.models import Dealer, Hand, Shoe, StaffMember, Table, TableEvent
 from dealing.permissions import May
