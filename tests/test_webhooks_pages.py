@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from dealing.accounts.models import SecurityEvent
 from dealing.models import Venue
 from incidents.webhooks import outbox
 from incidents.webhooks.models import Kind, Webhook, WebhookDelivery
@@ -273,3 +274,32 @@ def test_metrics_count_the_messages(malee: Client, venue: Venue) -> None:
     (found,) = (one for one in text_string_to_metric_families(page) if one.name == "baccarat_webhook_deliveries")
     counts = {sample.labels["status"]: sample.value for sample in found.samples}
     assert counts == {"waiting": 1, "sent": 0, "dead": 1, "discarded": 0}
+
+
+def test_what_is_done_to_a_webhook_is_a_security_event_that_administrators_see(malee: Client, venue: Venue) -> None:
+    secrets = [shown_secret(text(malee.post("/webhooks/new/", given(), follow=True)))]
+    hook = Webhook.objects.get()
+    at = f"/webhooks/{hook.pk}/"
+    malee.post(f"{at}edit/", given("https://other.example/hook?token=hush", is_active=""))
+    for what in ({}, {"at-once": "1"}):
+        secrets.append(shown_secret(text(malee.post(f"{at}secret/", what, follow=True))))
+    malee.post(f"{at}secret/alone/")
+    malee.post(f"{at}edit/", given("http://refused"))
+    malee.post(f"{at}delete/")
+    rows = SecurityEvent.objects.filter(person=f"webhook:{hook.pk}").order_by("pk")
+    tickets = f"{venue.code}: Tickets, other.example"
+    assert [(row.kind, row.by, row.detail) for row in rows] == [
+        ("webhook made", "malee", f"{venue.code}: Tickets, tickets.example"),
+        ("webhook changed", "malee", f"off; {tickets}"),
+        ("webhook rekeyed", "malee", tickets),
+        ("webhook rekeyed", "malee", f"the one before ends at once; {tickets}"),
+        ("webhook changed", "malee", f"the secret before ends; {tickets}"),
+        ("webhook deleted", "malee", tickets),
+    ]
+    assert all(row.address for row in rows)
+    kept = str(list(rows.values()))
+    assert not [one for one in (*secrets, "hush") if not one or one in kept]
+    malee.force_login(User.objects.create_superuser("root"))
+    page = text(malee.get("/admin/accounts/securityevent/", {"q": f"webhook:{hook.pk}"}))
+    assert "webhook deleted" in page
+    assert "other.example" in page

@@ -110,10 +110,14 @@ class SecurityEvent(models.Model):
         CLOSED = "closed", _("account closed")
         KEY_MADE = "key made", _("device key made")
         KEY_REVOKED = "key revoked", _("device key revoked")
+        WEBHOOK_MADE = "webhook made", _("webhook made")
+        WEBHOOK_CHANGED = "webhook changed", _("webhook changed")
+        WEBHOOK_REKEYED = "webhook rekeyed", _("webhook given a new secret")
+        WEBHOOK_DELETED = "webhook deleted", _("webhook deleted")
 
     at = models.DateTimeField(_("at"), db_index=True)
     kind = models.CharField(_("what"), max_length=24, choices=Kind)
-    #: Whose account it is (a device's code for its keys); empty for a name that nobody has.
+    #: Whose account it is (a device's code for its keys, a webhook's number); empty for a name that nobody has.
     person = models.CharField(_("person"), max_length=150, blank=True, db_index=True)
     #: Who did it, where it was somebody else.
     by = models.CharField(_("by"), max_length=150, blank=True)

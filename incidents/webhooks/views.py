@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dealing.accounts import events
 from dealing.models import Venue
 from dealing.people import required
 from dealing.permissions import May, house_of
@@ -65,8 +66,10 @@ def _by(request: HttpRequest) -> str:
     return request.user.get_username()
 
 
-def _log(request: HttpRequest, hook: Webhook, what: str) -> None:
-    logger.info("webhook %s of %s %s by %s", hook.pk, hook.venue.code, what, _by(request))
+def _keep(request: HttpRequest, hook: Webhook, kind: events.Kind, what: str = "") -> None:
+    """Write into the log of security events what was done to one: no secret, and of its address the host alone."""
+    detail = f"{hook.venue.code}: {hook.name[:40]}, {urlsplit(hook.url).hostname}"
+    events.record(kind, f"webhook:{hook.pk}", request, by=_by(request), detail=f"{what}; {detail}" if what else detail)
 
 
 def _kinds(hook: Webhook) -> list[str]:
@@ -104,8 +107,9 @@ def new(request: HttpRequest) -> HttpResponse:
         hook.secret = sealing.seal(signing.make_secret())
         hook.created_at = hook.changed_at = timezone.now()
         hook.created_by = hook.changed_by = _by(request)
-        hook.save()
-        _log(request, hook, f"made, to {urlsplit(hook.url).hostname},")
+        with transaction.atomic():
+            hook.save()
+            _keep(request, hook, events.Kind.WEBHOOK_MADE)
         _show_next(request, hook)
         messages.success(request, _("The webhook is made. Keep its secret now: it is shown this once."))
         return redirect("webhooks:webhook", hook.pk)
@@ -131,7 +135,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
             hook.save(update_fields=["name", "url", "kinds", "is_active", "off_because", "changed_at", "changed_by"])
             if was_on and not hook.is_active:
                 outbox.switch_off(hook)
-        _log(request, hook, f"changed, {'on' if hook.is_active else 'off'}, to {urlsplit(hook.url).hostname},")
+            _keep(request, hook, events.Kind.WEBHOOK_CHANGED, "on" if hook.is_active else "off")
         messages.success(request, _("The change is kept."))
         return redirect("webhooks:webhook", hook.pk)
     status = 422 if form.errors else 200
@@ -181,7 +185,7 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
     """Send a message that tells nothing, now, and say how it went."""
     hook = get_object_or_404(webhooks_of(request), pk=pk)
     sent = telling.test_message(hook)
-    _log(request, hook, "tested")
+    logger.info("webhook %s of %s tested by %s", hook.pk, hook.venue.code, _by(request))
     if sent.status == Status.SENT:
         messages.success(request, _("The test was taken over (%(code)d).") % {"code": sent.code})
     else:
@@ -207,7 +211,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
         hook.secret = sealing.seal(signing.make_secret())
         hook.changed_at, hook.changed_by = timezone.now(), _by(request)
         hook.save(update_fields=["secret", "secret_before", "before_until", "changed_at", "changed_by"])
-    _log(request, hook, "given a new secret")
+        _keep(request, hook, events.Kind.WEBHOOK_REKEYED, "the one before ends at once" if at_once else "")
     _show_next(request, hook)
     messages.success(request, _("There is a new secret. Keep it now: it is shown this once."))
     return redirect("webhooks:webhook", hook.pk)
@@ -218,9 +222,11 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 def end_overlap(request: HttpRequest, pk: int) -> HttpResponse:
     """Sign with the new secret alone from now on."""
     hook = get_object_or_404(webhooks_of(request), pk=pk)
-    webhooks_of(request).filter(pk=hook.pk).update(
-        secret_before="", before_until=None, changed_at=timezone.now(), changed_by=_by(request)
-    )
+    with transaction.atomic():
+        webhooks_of(request).filter(pk=hook.pk).update(
+            secret_before="", before_until=None, changed_at=timezone.now(), changed_by=_by(request)
+        )
+        _keep(request, hook, events.Kind.WEBHOOK_CHANGED, "the secret before ends")
     messages.success(request, _("Messages are signed with the new secret alone."))
     return redirect("webhooks:webhook", hook.pk)
 
@@ -231,8 +237,9 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Take it away, with the list of its messages."""
     hook = get_object_or_404(webhooks_of(request), pk=pk)
     name = hook.name
-    _log(request, hook, "deleted")
-    hook.delete()
+    with transaction.atomic():
+        _keep(request, hook, events.Kind.WEBHOOK_DELETED)
+        hook.delete()
     messages.success(request, _("“%(name)s” is deleted.") % {"name": name})
     return redirect("webhooks:list")
 
