@@ -111,6 +111,7 @@ def _database(venues: QuerySet[Venue], house: int | None) -> Iterator[Metric]:
     yield from _runs(venues)
     yield from _reports(venues)
     yield from _chains(venues)
+    yield from _trails(venues)
     yield from _office(venues)
     yield from _webhooks(venues)
     yield from _incidents(venues)
@@ -211,6 +212,27 @@ def _chains(of: QuerySet[Venue]) -> Iterator[Metric]:
     for venue, table, at, problem in walks.values_list("table__venue__code", "table__code", "walked_at", "problem"):
         whole.add_metric([venue, table], int(not problem))
         walked.add_metric([venue, table], at.timestamp())
+    yield whole
+    yield walked
+
+
+def _trails(of: QuerySet[Venue]) -> Iterator[Metric]:
+    from incidents.trail.models import TrailWalk
+
+    whole = GaugeMetricFamily(
+        "baccarat_trail_whole",
+        "1: the last walks found incidents, reports and signed heads to be what was written",
+        labels=["venue"],
+    )
+    walked = GaugeMetricFamily(
+        "baccarat_trail_walked_timestamp_seconds", "When the first of those walks was", labels=["venue"]
+    )
+    walks = list(TrailWalk.objects.order_by().values_list("venue", "walked_at", "count"))
+    for venue in of:
+        found = [(at, count) for owner, at, count in walks if owner in (None, venue.pk)]
+        if found:
+            whole.add_metric([venue.code], int(not any(count for _at, count in found)))
+            walked.add_metric([venue.code], min(at for at, _count in found).timestamp())
     yield whole
     yield walked
 

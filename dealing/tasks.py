@@ -16,7 +16,8 @@ logger = logging.getLogger(__name__)
 def verify_tables() -> dict[str, str]:
     """Walk every table's chain and seals and keep what was found. Table code -> "whole" or the first break.
 
-    What is kept beside the logs is checked too, except for the content of files; what is broken there is in the answer.
+    What is kept beside the logs is checked too, except for the content of files; what is broken there is kept and in
+    the answer.
 
     The heads are logged too: a log cut short together with its table's head is found by comparing with these lines.
     """
@@ -30,8 +31,9 @@ def verify_tables() -> dict[str, str]:
         else:
             logger.error("log of %s is broken: %s", code, result.broken)
             answers[code] = str(result.broken)
+    asked = Asked(tuple(answers), keep=True, files=False)
     for check in BESIDE:
-        for found in check(Asked(tuple(answers), files=False)):
+        for found in check(asked):
             for problem in found.problems:
                 logger.error("%s", problem)
             if found.problems:

@@ -304,9 +304,13 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What `verify_log` was asked: the tables, and what else; see its options. `files`: read attached files too."""
+    """What `verify_log` was asked: the tables, and what else; see its options. `files`: read attached files too.
+
+    `keep`: what is found is to be kept, in place of what was found before.
+    """
 
     tables: tuple[str, ...]
+    keep: bool = False
     seals: bool = True
     files: bool = True
     heads: str = ""

@@ -81,6 +81,17 @@ class BrokenChain(msgspec.Struct, kw_only=True):
     problem: str
 
 
+class BrokenTrail(msgspec.Struct, kw_only=True):
+    """What is wrong with incidents, reports or signed heads, in English as `verify_log` says it.
+
+    `of`: a trail, a house's signed heads, or the log they speak of; `seq` None: no single entry is to blame.
+    """
+
+    of: str
+    seq: int | None
+    problem: str
+
+
 class TableNote(msgspec.Struct, kw_only=True):
     """Something about one table in English, as the judge or the log says it (a difference, a row that cannot be
     read).
@@ -124,6 +135,8 @@ class Attention(msgspec.Struct, kw_only=True):
     underpaid_corrected: Decimal = Decimal("0.00")
     corrected_count: int = 0
     broken: list[BrokenChain] = []
+    trails: list[BrokenTrail] = []
+    trail_count: int = 0
     unreadable: list[TableNote] = []
     unreadable_count: int = 0
     differences: list[TableNote] = []
@@ -148,6 +161,7 @@ class Attention(msgspec.Struct, kw_only=True):
             + self.undecided_count
             + self.payout_count
             + len(self.broken)
+            + self.trail_count
             + self.unreadable_count
             + self.difference_count
             + self.gap_count

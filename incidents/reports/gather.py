@@ -22,6 +22,7 @@ from dealing.gaming_days import bounds
 from dealing.models import ChainWalk, Dealer, StaffMember, Table, TableEvent
 from dealing.night import Found, PaidTally, TableNight
 from incidents.models import Incident
+from incidents.trail.walks import broken_of
 
 from .decided import Decided, chunks, decided_in, hand_starts, listed
 from .figures import (
@@ -29,6 +30,7 @@ from .figures import (
     AmenderLine,
     Attention,
     BrokenChain,
+    BrokenTrail,
     DealerLine,
     Figures,
     HourLine,
@@ -235,6 +237,7 @@ class _Gathered:
         gaps = [TableGap(table=night.table, gap=gap) for night in self.nights.values() for gap in night.gaps]
         silent, no_log = self._silent()
         apart = [one.difference for one in payouts]
+        trails = [BrokenTrail(of=of, seq=seq, problem=problem) for of, seq, problem in broken_of(self.venue)]
         of_this_day, before = waiting.filter(opened_at__gte=self.span[0]), waiting.filter(opened_at__lt=self.span[0])
         return Attention(
             open_incidents=self._listed_incidents(of_this_day),
@@ -253,6 +256,8 @@ class _Gathered:
             underpaid_corrected=_too_much(-one for one in put_right),
             corrected_count=len(put_right),
             broken=self._broken(),
+            trails=listed(trails),
+            trail_count=len(trails),
             unreadable=listed(unreadable),
             unreadable_count=len(unreadable),
             differences=listed(differences),

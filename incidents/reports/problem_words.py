@@ -64,7 +64,7 @@ class Said:
         return None if found is None else str(self.says).format_map(self.words(found.groupdict()))
 
 
-def _said(pattern: str, says: Promise, words: Callable[[dict[str, str]], dict[str, str]] = dict) -> Said:
+def said(pattern: str, says: Promise, words: Callable[[dict[str, str]], dict[str, str]] = dict) -> Said:
     return Said(re.compile(pattern, re.DOTALL), says, words)
 
 
@@ -86,85 +86,85 @@ def _both(found: dict[str, str]) -> dict[str, str]:
 
 #: What `dealing.verify` says of a broken chain.
 CHAIN: Final = (
-    _said(
+    said(
         r"is missing; the next row is position (?P<n>\d+)",
         gettext_lazy("The entry at this position is missing; the next one there is, is at {n}."),
     ),
-    _said(
+    said(
         "its previous hash is not the hash of the row before",
         gettext_lazy("The entry does not follow on the one before it: one was changed, taken out or put in here."),
     ),
-    _said(
+    said(
         "its hash does not match its content",
         gettext_lazy("What the entry says was changed after it was recorded, or its hash was."),
     ),
-    _said(r"its line cannot be read: (?P<cause>.*)", gettext_lazy("The entry cannot be read: {cause}."), _cause),
-    _said(
+    said(r"its line cannot be read: (?P<cause>.*)", gettext_lazy("The entry cannot be read: {cause}."), _cause),
+    said(
         "its line is not in the form in which lines are written",
         gettext_lazy("The entry is not written as this system writes its entries: something else wrote it."),
     ),
-    _said(
+    said(
         "its column (?P<column>[a-z_]+) is (?P<value>.*), and its line says (?P<line>.*)",
         gettext_lazy("The entry is filed under something else than it says ({column}: {value}; it says {line})."),
         _column,
     ),
-    _said(
+    said(
         "its seal does not match its content",
         gettext_lazy(
             "What the entry says was changed after it was recorded, or it was put in: its seal is not genuine."
         ),
     ),
-    _said(
+    said(
         r"was sealed as position (?P<n>\d+)",
         gettext_lazy("The entry stood at position {n}: it was moved, or entries before it were taken out or put in."),
     ),
-    _said(
+    said(
         r"its time of recording was changed; it was recorded at (?P<at>\S+)",
         gettext_lazy("Its time of recording was changed afterwards; it was recorded at {at}."),
     ),
-    _said("has no seal", gettext_lazy("The entry has no seal: something else than this system put it in.")),
-    _said(
+    said("has no seal", gettext_lazy("The entry has no seal: something else than this system put it in.")),
+    said(
         "is sealed with key (?P<key>[^,]*), which is not among the keys here",
         gettext_lazy("The entry is sealed with key {key}, which is not known here."),
     ),
-    _said(
+    said(
         "its seal was not made after the row before",
         gettext_lazy("The entry does not follow on the one before it, by its seal: one was put in or taken out here."),
     ),
-    _said(
+    said(
         "its hash is not the one that it had when sealing began",
         gettext_lazy("The entries up to here are not those that there were when this system began to seal entries."),
     ),
-    _said(
+    said(
         "was recorded earlier than the row before",
         gettext_lazy("The entry’s time of recording is earlier than that of the one before it."),
     ),
-    _said("is earlier than the row before", gettext_lazy("The entry has an earlier time than the one before it.")),
-    _said(
+    said("is earlier than the row before", gettext_lazy("The entry has an earlier time than the one before it.")),
+    said(
         r"is missing; the table's head says that there are (?P<n>\d+) events",
         gettext_lazy("The log ends before this entry; {n} were recorded."),
     ),
-    _said(
+    said(
         r"stands beyond the table's head, which is (?P<n>\d+)",
         gettext_lazy("The log goes on after the last entry that was recorded, which is number {n}."),
     ),
-    _said(
+    said(
         r"is missing; an earlier audit had come to position (?P<n>\d+)",
         gettext_lazy("The log ends before this entry; an earlier audit had come to number {n}."),
     ),
-    _said(
+    said(
         "its hash is not the one that an earlier audit found there",
         gettext_lazy("The entry is not the one that an earlier audit found there: its hash is another."),
     ),
-    _said(
+    said(
         "its hash is not the one at the table's head",
         gettext_lazy("The last entry is not the one that was recorded last: its hash is another."),
     ),
-    _said(
+    said(
         "its time is not the one at the table's head",
         gettext_lazy("The last entry is not the one that was recorded last: its time is another."),
     ),
-    _said(
+    said(
         "the rows are whole, but nothing guards them: (?P<what>.*) is missing or disabled",
         gettext_lazy("The entries are whole, but the database does not guard them against changes now ({what})."),
     ),
@@ -172,19 +172,19 @@ CHAIN: Final = (
 
 #: What is said where things recorded live are not what the log says now.
 DIFFERENCES: Final = (
-    _said("is in the log and not stored", gettext_lazy("The log has it, and the live records do not.")),
-    _said("is stored and not in the log", gettext_lazy("The live records have it, and the log does not.")),
-    _said(
+    said("is in the log and not stored", gettext_lazy("The log has it, and the live records do not.")),
+    said("is stored and not in the log", gettext_lazy("The live records have it, and the log does not.")),
+    said(
         "(?P<what>[a-z_]+(?:, [a-z_]+)*) differ from what the log says",
         gettext_lazy("The live records have something else than the log: {what}."),
         _columns,
     ),
-    _said(
+    said(
         r"incident (?P<n>\d+) has (?P<then>.*); the log says (?P<now>.*)",
         gettext_lazy("Incident {n} is about: {then}. The log says now: {now}."),
         _both,
     ),
-    _said(
+    said(
         r"decision (?P<n>\d+) was carried out with event (?P<events>[\d, ]+), "
         "and the log has no such event of this hand",
         gettext_lazy("Decision {n} was carried out with event {events}, which the log of this hand does not have."),
@@ -193,8 +193,8 @@ DIFFERENCES: Final = (
 
 #: Why a table could not be audited.
 FAILED: Final = (
-    _said("its part of the audit was not done", gettext_lazy("Its part of the audit was not done.")),
-    _said(r"the worker vanished (?P<n>\d+) times", gettext_lazy("The server broke off its work on it {n} times.")),
+    said("its part of the audit was not done", gettext_lazy("Its part of the audit was not done.")),
+    said(r"the worker vanished (?P<n>\d+) times", gettext_lazy("The server broke off its work on it {n} times.")),
 )
 
 
@@ -221,9 +221,9 @@ def _findings(text: str) -> str:
     )
 
 
-def _again(known: tuple[Said, ...], text: str) -> str:
-    for said in known:
-        words = said.again(text)
+def again(known: tuple[Said, ...], text: str) -> str:
+    for one in known:
+        words = one.again(text)
         if words is not None:
             return words
     return text
@@ -231,12 +231,12 @@ def _again(known: tuple[Said, ...], text: str) -> str:
 
 def chain_words(problem: str) -> str:
     """Why a chain is broken."""
-    return _again(CHAIN, problem)
+    return again(CHAIN, problem)
 
 
 def failed_words(reason: str) -> str:
     """Why a table could not be audited."""
-    return _again(FAILED, reason)
+    return again(FAILED, reason)
 
 
 def unreadable_words(problem: str) -> str:
@@ -246,7 +246,7 @@ def unreadable_words(problem: str) -> str:
 
 def difference_words(text: str) -> str:
     """What is not the same."""
-    return _again(DIFFERENCES, text)
+    return again(DIFFERENCES, text)
 
 
 def language_of(text: str, words: str) -> str:

@@ -15,6 +15,7 @@ from dealing.gaming_days import bounds, last_closed
 from dealing.models import ChainWalk, TableEvent, Venue
 from dealing.people import User
 from dealing.permissions import member_of
+from incidents.trail.walks import broken_names
 
 from .models import AuditDay, AuditReport, AuditRun, TableAudit
 
@@ -87,11 +88,15 @@ class LastNight:
     report: AuditReport | None = None
     run: AuditRun | None = None
     broken: tuple[str, ...] = ()
+    #: Names of the trails and signed heads in which the last walk found something.
+    trails: tuple[str, ...] = ()
 
     @property
     def chain_broken(self) -> bool:
-        """Whether a log of the house is not what was recorded, as far as last night's audit and the last walk say."""
-        return bool(self.broken) or (self.report is not None and not self.report.chain_whole)
+        """Whether a log of the house is not what was recorded, or a trail or signed head not what was written, as far
+        as last night's audit and the last walk say.
+        """
+        return bool(self.broken or self.trails) or (self.report is not None and not self.report.chain_whole)
 
     @property
     def red(self) -> bool:
@@ -126,6 +131,7 @@ def last_nights(venues: Iterable[Venue], now: dt.datetime | None = None) -> list
     walks = ChainWalk.objects.exclude(problem="").filter(table__venue__in=venues).order_by("table__code")
     for owner, code in walks.values_list("table__venue", "table__code"):
         broken.setdefault(owner, []).append(code)
+    trails = broken_names(venues)
     out = []
     for venue in venues:
         day = days[venue.pk]
@@ -133,7 +139,7 @@ def last_nights(venues: Iterable[Venue], now: dt.datetime | None = None) -> list
         due = due_at(venue, day)
         is_stuck = run is not None and run.pk in stuck
         state = _state(report, run, late=now > due + GRACE, stuck=is_stuck, begun=venue.pk in begun)
-        out.append(LastNight(venue, day, due, state, report, run, tuple(broken.get(venue.pk, ()))))
+        out.append(LastNight(venue, day, due, state, report, run, tuple(broken.get(venue.pk, ())), trails[venue.pk]))
     return out
 
 

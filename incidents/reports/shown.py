@@ -35,7 +35,7 @@ FIRST: Final = 3
 #: Rows of tables and dealers that are seen without unfolding the rest.
 ROWS: Final = 12
 #: Those that nobody can set right by deciding: something is wrong with the record itself.
-GRAVE: Final = frozenset({"failed", "broken", "differences", "unreadable"})
+GRAVE: Final = frozenset({"failed", "broken", "trails", "differences", "unreadable"})
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,9 @@ def hint(key: str) -> str:
     said = {
         "failed": _("The audit could not read these tables. Their hands are not in this report."),
         "broken": _("Somebody or something changed stored entries. Keep a copy, and tell whoever runs the database."),
+        "trails": _(
+            "Somebody or something changed what was written down. Keep a copy, and tell whoever runs the database."
+        ),
         "open": _("A manager decides each of these."),
         "older": _("From days before, the oldest first. Each was counted on its own day, and still has to be decided."),
         "departures": _("The rules asked for something else. Read whether the reason is good enough."),
@@ -201,6 +204,7 @@ def _lines(key: str, attention: Attention) -> Sequence[object]:
     lines: dict[str, Sequence[object]] = {
         "failed": attention.failed,
         "broken": attention.broken,
+        "trails": attention.trails,
         "open": attention.open_incidents,
         "older": attention.older,
         "departures": attention.departures,
@@ -238,6 +242,8 @@ class _Links:
             return [_place(code) for code in attention.no_log]
         if key == "broken":
             return [_place(one.table) for one in attention.broken]
+        if key == "trails":
+            return [""] * len(attention.trails)
         notes = {
             "failed": attention.failed,
             "differences": attention.differences,

@@ -21,7 +21,7 @@ from django.utils.translation import ngettext, pgettext
 from dealing import dates, wording
 from dealing.night import PaidTally
 
-from . import problem_words
+from . import problem_words, trail_words
 from .figures import (
     Attention,
     DealerLine,
@@ -420,6 +420,20 @@ def attention_groups(attention: Attention, zone: ZoneInfo) -> list[Group]:
                     language=problem_words.language_of(one.problem, problem_words.chain_words(one.problem)),
                 )
                 for one in attention.broken
+            ],
+        ),
+        Group(
+            "trails",
+            _("Incidents, reports or signed heads are not what was written"),
+            attention.trail_count,
+            [
+                Line(
+                    trail_words.where(one.of),
+                    trail_words.words(one.problem),
+                    trail_words.position(one.of, one.seq),
+                    language=problem_words.language_of(one.problem, trail_words.words(one.problem)),
+                )
+                for one in attention.trails
             ],
         ),
         Group(

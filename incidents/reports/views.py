@@ -36,7 +36,7 @@ from dealing.permissions import May, may, member_of
 from dealing.pit.access import venue_of
 from incidents.models import Incident
 
-from . import shown, telling
+from . import shown, telling, trail_words
 from .figures import Attention, Figures, MonthFigures
 from .models import AuditReport, AuditRun, ReportDelivery, TableAudit
 from .selectors import (
@@ -549,6 +549,11 @@ class NightShown:
         }.get(self.night.state, pgettext("audit", "done"))
 
     @property
+    def trails(self) -> list[str]:
+        """In what the last walk along trails and signed heads found something, in words."""
+        return [trail_words.where(name) for name in self.night.trails]
+
+    @property
     def icon(self) -> str:
         """Its drawing, by a code that `badge` knows."""
         return {"ok": "decided", "due": "open", "danger": "unreadable"}.get(self.night.kind, "closed")
@@ -571,7 +576,7 @@ def status(request: HttpRequest) -> HttpResponse:
             "nights": nights,
             "red": [one for one in nights if one.night.red],
             "going_on": [one for one in nights if one.night.state in (RUNNING, WAITING)],
-            "chain_broken": [one.night for one in nights if one.night.chain_broken],
+            "chain_broken": [one for one in nights if one.night.chain_broken],
             "ticked": ticked,
             "ticked_age": shown.age(int((now - ticked).total_seconds())) if ticked else "",
             "beat_late": ticked is not None and now - ticked > BEAT_LATE,

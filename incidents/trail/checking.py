@@ -23,7 +23,7 @@ from dealing.verify import Asked, Beside, Broken
 from incidents import attachments
 from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentReview
 
-from . import contents, heads, signing
+from . import contents, heads, signing, walks
 from .models import SignedHead, Trail, TrailEntry, genesis_hash, scope_of
 from .statement import HOUSE_TRAIL, Statement, StatementError, read, read_all
 
@@ -43,16 +43,22 @@ _BATCH: Final = 500
 
 
 def check_trails(asked: Asked) -> Iterator[Beside]:
-    """The trails of the tables asked for, and of their houses."""
+    """The trails of the tables asked for, with the files of their incidents, and of their houses."""
+    keep = asked.keep and asked.seals
     tables = list(Table.objects.filter(code__in=asked.tables).select_related("venue").order_by("code"))
-    for table in tables:
-        yield _Checked(asked, scope_of(table.venue.code, table.code), table.venue, table).beside()
-    for venue in _houses(tables):
-        yield _Checked(asked, scope_of(venue.code, None), venue, None).beside()
+    for venue, table in [*((one.venue, one) for one in tables), *((venue, None) for venue in _houses(tables))]:
+        checked = _Checked(asked, scope_of(venue.code, None if table is None else table.code), venue, table)
+        for found in checked.found():
+            if keep:
+                walks.keep(found, venue, table)
+            yield found
     lost = [name for table in _GUARDED for name in triggers.missing(table)]
-    if lost:
-        problem = f"nothing guards its rows: {', '.join(lost)} is missing or disabled"
-        yield Beside("the database", "", (Broken("the database", None, problem, unguarded=True),))
+    problem = f"nothing guards its rows: {', '.join(lost)} is missing or disabled"
+    guards = (Broken("the database", None, problem, unguarded=True),) if lost else ()
+    database = Beside("the database", "", guards)
+    if asked.keep:
+        walks.keep(database)
+    yield database
 
 
 def _houses(tables: Sequence[Table]) -> list[Venue]:
@@ -67,12 +73,20 @@ class _Checked:
         self.scope = scope
         self.venue, self.table = venue, table
         self.problems: list[Broken] = []
+        #: Of attached files; these are not read each time, and what was found in them is told apart.
+        self.files: list[Broken] = []
         self.unchecked = 0
         #: Entries of rows that are older than the trail, and when the last of them was taken in.
         self.adopted = 0
         self.adopted_at: dt.datetime | None = None
 
-    def beside(self) -> Beside:
+    def found(self) -> Iterator[Beside]:
+        """What is to be said of the trail, and of the files where they were read."""
+        yield self._beside()
+        if self.table is not None and self.asked.files:
+            yield Beside(f"files of table {self.table.code}", "", tuple(self.files))
+
+    def _beside(self) -> Beside:
         trail = Trail.objects.filter(venue=self.venue, table=self.table).first()
         entries = TrailEntry.objects.filter(trail=trail).order_by("seq")
         newest = self._walk(trail, entries)
@@ -148,10 +162,10 @@ class _Checked:
             with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == row.sha256
         except OSError:
-            self._say(entry.seq, f"the file of {name} is missing: {path.name}")
+            self.files.append(Broken(self.scope, entry.seq, f"the file of {name} is missing: {path.name}"))
             return
         if not same:
-            self._say(entry.seq, f"the file of {name} was changed: {path.name}")
+            self.files.append(Broken(self.scope, entry.seq, f"the file of {name} was changed: {path.name}"))
 
 
 _NAMES: Final[dict[str, str]] = {
@@ -205,7 +219,12 @@ def check_heads(asked: Asked) -> Iterator[Beside]:
         yield Beside("signed heads", "", (), f"the keys cannot be read: {error}")
     outside = _Outside(asked.heads) if asked.heads else None
     for venue in _houses(tables):
-        yield _Heads(venue, asked.tables, keys, outside).beside()
+        found = _Heads(venue, asked.tables, keys, outside).beside()
+        # What is wrong with tables that were not asked for would not be in it.
+        whole = not Table.objects.filter(venue=venue).exclude(code__in=asked.tables).exists()
+        if asked.keep and whole and not (asked.heads or asked.public_key):
+            walks.keep(found, venue)
+        yield found
     if outside is not None and (strange := outside.left()):
         problems = tuple(Broken(asked.heads, None, f"there is no house {house} here") for house in strange)
         yield Beside(asked.heads, "", problems)

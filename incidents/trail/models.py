@@ -3,7 +3,7 @@
 A table has one `Trail`, of its incidents; a house has one, of its reports. A `TrailEntry` holds what a row of
 `incidents` was when it was made or changed, chained and sealed as the rows of a table's log are (`dealing.chain`,
 `dealing.seals`). A `SignedHead` says how far every log and trail of a house had come, signed with a key outside the
-database.
+database. A `TrailWalk` is what the last look at one of these found.
 """
 
 from __future__ import annotations
@@ -151,3 +151,30 @@ class SignedHead(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Refused: signed heads are kept."""
         raise TypeError("signed heads are never deleted")
+
+
+class TrailWalk(models.Model):
+    """What the last walk found in a trail, in files attached to incidents, in signed heads or in what guards them all.
+
+    `name`: which of them, as `verify_log` calls it. `venue` empty: it concerns every house. `problems`: the first of
+    them, as lists of what is wrong, its position (null: no single one) and why; `count`: how many there are.
+    """
+
+    name = models.CharField(_("name"), max_length=200, primary_key=True)
+    venue = models.ForeignKey(
+        Venue, verbose_name=_("venue"), on_delete=models.CASCADE, null=True, blank=True, related_name="trail_walks"
+    )
+    table = models.ForeignKey(
+        Table, verbose_name=_("table"), on_delete=models.CASCADE, null=True, blank=True, related_name="trail_walks"
+    )
+    walked_at = models.DateTimeField(_("walked at"))
+    count = models.PositiveIntegerField(_("problems"))
+    problems = models.JSONField(_("reasons"), default=list)
+
+    class Meta:
+        verbose_name = _("walk along a trail")
+        verbose_name_plural = _("walks along trails")
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name

@@ -61,6 +61,7 @@ class Command(LogCommand):
             self._table(code, projections, seals=not options["chain_only"])
         asked = Asked(
             tables=codes,
+            keep=True,
             seals=not options["chain_only"],
             files=not options["no_files"],
             heads=options["heads"],
@@ -90,7 +91,8 @@ class Command(LogCommand):
 
     def _table(self, code: str, projections: bool, *, seals: bool) -> None:
         result = verify_table(code, name_all=True, seals=seals)
-        keep_walk(result)
+        if seals or result.broken is not None:  # who looks at less clears no log
+            keep_walk(result)
         line: dict[str, Any] = {"table": code, "events": result.events, "head": result.head, "older": result.older}
         self._answer["tables"].append(line)
         if result.broken is None:
