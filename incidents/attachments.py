@@ -7,6 +7,7 @@ row beside says what it is and holds SHA-256 of it, so that a file that was chan
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import secrets
@@ -94,20 +95,73 @@ def sound(file: IO[bytes], kind: Kind) -> bool:
         return False
     file.seek(0)
     if kind.media_type.startswith("image/"):
-        return _is_picture(file)
+        return _is_picture(file, kind)
     return _is_webm(file) if kind is WEBM else _is_iso_media(file)
 
 
-def _is_picture(file: IO[bytes]) -> bool:
+#: So many points a picture may have that is unpacked as a whole; a screen of the largest kind has 33 million.
+_POINTS: Final = 50_000_000
+
+
+def _is_picture(file: IO[bytes], kind: Kind) -> bool:
+    """Whether every point of it can be drawn, and nothing stands behind it that does not belong there."""
     try:
         with warnings.catch_warnings():
             # A picture of so many points that opening it would fill a machine's memory.
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file, formats=("JPEG", "PNG", "WEBP")) as picture:
                 picture.verify()
+            file.seek(0)
+            with Image.open(file, formats=("JPEG", "PNG", "WEBP")) as picture:
+                width, height = picture.size
+                if kind is JPEG:  # all of it is read, and an eighth of each side kept
+                    picture.draft(None, (width // 8, height // 8))
+                elif width * height > _POINTS:
+                    return False
+                picture.load()
+        file.seek(0)
+        return _ends(file.read(), kind)
     except Exception:  # noqa: BLE001  # a file made by hand can break the library anywhere: it is no picture
         return False
-    return True
+
+
+def _ends(data: bytes, kind: Kind) -> bool:
+    """Whether a picture ends where its file does. Raises IndexError where it is cut off."""
+    if kind is PNG:
+        at = 8
+        while data[at + 4 : at + 8] != b"IEND":
+            at += 12 + int.from_bytes(data[at : at + 4], "big")
+            data[at]
+        return len(data) == at + 12
+    if kind is WEBP:
+        size = 8 + int.from_bytes(data[4:8], "little")
+        return len(data) == size + size % 2
+    at = _end_of_jpeg(data, 0)
+    # Behind a photograph phones put others (a smaller one, one of its depth), a clip, or what their maker keeps there.
+    while data.startswith(b"\xff\xd8\xff", at):
+        at = _end_of_jpeg(data, at)
+    rest = data[at:].strip(b"\0")
+    if not rest or (rest.endswith(b"SEFT") and b"SEFH" in rest and not _FOREIGN.search(rest)):
+        return True
+    return data[at + 4 : at + 8] == b"ftyp" and _is_iso_media(io.BytesIO(data[at:]))
+
+
+_MARKER: Final = re.compile(rb"\xff+[^\xff\0\xd0-\xd7]", re.DOTALL)
+
+
+def _end_of_jpeg(data: bytes, at: int) -> int:
+    """Where the JPEG that begins at `at` ends: segment by segment. Raises IndexError where it is cut off."""
+    at += 2
+    while True:
+        # Between segments stands nothing, and after the head of a scan what was scanned: no marker is in it.
+        marker = _MARKER.search(data, at)
+        if marker is None:
+            raise IndexError(at)
+        at = marker.end()
+        if data[at - 1] == 0xD9:
+            return at
+        at += int.from_bytes(data[at : at + 2], "big")
+        data[at]
 
 
 def _is_iso_media(file: IO[bytes]) -> bool:

@@ -16,6 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.http import parse_header_parameters
 from openpyxl import Workbook
+from PIL import Image
 
 from baccarat_audit import uploads
 from dealing.sheets import reading
@@ -43,10 +44,20 @@ def chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
+def noise(kind: str, size: tuple[int, int] = (64, 48), **options: Any) -> bytes:
+    """A picture that does not pack well."""
+    out = io.BytesIO()
+    Image.effect_noise(size, 90).save(out, kind, **options)
+    return out.getvalue()
+
+
 #: A PNG that says it has forty thousand million points.
 BOMB = PNG[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", 200_000, 200_000, 8, 2, 0, 0, 0)) + chunk(b"IEND", b"")
 #: A comment in a JPEG, where it stands right after the beginning.
 COMMENT = JPEG[:2] + b"\xff\xfe" + struct.pack(">H", 2 + len(SCRIPT)) + SCRIPT + JPEG[2:]
+
+#: A photograph whose points do not all fit into one block.
+PHOTO = noise("JPEG")
 
 HOSTILE = {
     "a web page behind a picture's first bytes": b"\xff\xd8\xff\xe0" + SCRIPT,
@@ -64,6 +75,16 @@ HOSTILE = {
     "a head that is cut off": WEBM[:5] + b"webm",
     "a picture of a size to fill the memory": BOMB,
     "a picture cut off": PNG[:-20],
+    "a picture without its end": PNG[:-12],
+    "a photograph cut off": PHOTO[: len(PHOTO) // 2],
+    "a photograph without its end": PHOTO[:-2],
+    "a picture with something behind it": PNG + b"more",
+    "a photograph with something behind it": PHOTO + b"MZ\x90\0" * 4,
+    "a photograph with a web page behind it": PHOTO + b"x" * 2000 + SCRIPT,
+    "a photograph with a page where its maker keeps things": PHOTO + b"SEFH" + SCRIPT + b"SEFT",
+    "a photograph with half a photograph behind it": PHOTO + PHOTO[:-2],
+    "a photograph with half a clip behind it": PHOTO + MP4[:-20],
+    "a small picture with something behind it": WEBP + b"more",
     "a picture whose points were changed": PNG.replace(b"IDAT", b"IDAT\x01", 1),
     "a picture of another kind in the clothes of one": b"RIFF\x24\0\0\0WEBP" + picture("GIF"),
     "a document": b"\xff\xd8\xff%PDF-1.7",
@@ -84,8 +105,25 @@ def test_a_file_that_is_what_it_says_is_taken(content: bytes) -> None:
     assert kind is attachments.kind_of(content[:64])
 
 
-def test_a_photograph_with_a_clip_behind_it_is_still_one() -> None:
-    check_file(SimpleUploadedFile("motion.jpg", JPEG + MP4))
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(PHOTO + MP4, PHOTO + PHOTO, PHOTO + JPEG + MP4, PHOTO + bytes(512)),
+        *(PHOTO + b"\0\0\1\x0a" + b"t" * 24 + b"SEFH" + bytes(20) + b"SEFT", noise("JPEG", progressive=True)),
+    ],
+    ids=["clip", "second", "second-and-clip", "filled-up", "maker", "progressive"],
+)
+def test_what_phones_put_behind_a_photograph_leaves_it_one(content: bytes) -> None:
+    check_file(SimpleUploadedFile("motion.jpg", content))
+
+
+def test_a_picture_is_unpacked_up_to_so_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    large, small = noise("PNG", (100, 101)), noise("PNG", (100, 100))
+    monkeypatch.setattr(attachments, "_POINTS", 10_000)
+    check_file(SimpleUploadedFile("felt.png", small))
+    with pytest.raises(ValidationError, match="damaged"):
+        check_file(SimpleUploadedFile("felt.png", large))
+    check_file(SimpleUploadedFile("felt.jpg", noise("JPEG", (100, 101))))  # an eighth of it is kept
 
 
 @pytest.mark.django_db
@@ -190,6 +228,29 @@ def test_entities_in_a_workbook_are_refused(part: str, entity: bytes, use: bytes
     assert refused.value.code == "xlsx-broken"
 
 
+@pytest.mark.parametrize("letters", ["utf-8", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(
+    "part", [SHEET, "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "docProps/app.xml", "odd.bin"]
+)
+def test_a_document_type_in_a_workbook_is_refused_whatever_it_declares(part: str, letters: str) -> None:
+    parts = workbook()
+    head = f"<?xml version='1.0' encoding='{letters.removesuffix('-be')}'?>"
+    page = f"{head}<!-- {'x' * 100_000} --><!DOCTYPE sst><sst/>"
+    parts[part] = (b"\xfe\xff" if letters == "utf-16-be" else b"") + page.encode(letters)
+    with pytest.raises(SheetError) as refused:
+        read_book(packed(parts), "hands.xlsx")
+    assert refused.value.code == "xlsx-broken"
+
+
+def test_a_workbook_without_one_is_read_with_its_pictures() -> None:
+    parts = workbook() | {
+        "xl/media/image1.png": PNG,
+        "xl/empty.bin": b"",
+        "xl/media/doctype.txt": b"<!DOCTYPE html>"[1:],
+    }
+    assert len(read_book(packed(parts), "hands.xlsx").rows) == 2
+
+
 def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "UNPACKED_MEGABYTES", 3)
     parts = workbook()
@@ -218,7 +279,36 @@ def test_what_is_no_sheet_is_refused(content: bytes, name: str) -> None:
         read_book(content, name)
 
 
-@pytest.mark.parametrize("content", [SCRIPT, PNG, b"%PDF-1.7\n1 0 obj"], ids=["page", "picture", "document"])
+ROWS = "shoe,hand\n" + "1,1\n" * 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(SCRIPT, PNG, b"%PDF-1.7\n1 0 obj", MP4, MOV, PHOTO, WEBM, ROWS.encode("utf-16-le"), ROWS.encode("utf-16-be")),
+        *(b"\xff\xfe" + MP4, bytes(range(256)) * 9),
+    ],
+    ids=[
+        *("page", "picture", "document", "clip", "film", "photograph", "web clip", "utf-16-le", "utf-16-be"),
+        *("marked clip", "bytes"),
+    ],
+)
 def test_what_is_something_else_is_no_csv_file_whatever_it_is_called(content: bytes) -> None:
     with pytest.raises(SheetError):
         read_book(content, "hands.csv")
+
+
+@pytest.mark.parametrize("control", ["\0", "\x01", "\x1b", "\x7f"])
+def test_a_character_that_no_text_has_is_named_with_its_row(control: str) -> None:
+    with pytest.raises(SheetError) as refused:
+        read_book(f"{ROWS * 400}1,{control}2\n".encode(), "hands.csv")
+    assert (refused.value.code, refused.value.params["row"]) == ("csv-broken", 1601)
+    assert f"U+{ord(control):04X}" in str(refused.value)
+
+
+def test_utf_16_is_read_where_it_says_so_and_the_end_of_old_files_is_left_out() -> None:
+    for encoding in ("", "utf-16"):
+        assert len(read_book(ROWS.encode("utf-16"), "hands.csv", encoding=encoding).rows) == 4
+    with pytest.raises(SheetError, match="utf-16"):
+        read_book(ROWS.encode("utf-16-le"), "hands.csv", encoding="utf-16")
+    assert read_book(f"{ROWS}\x1a".encode(), "hands.csv").rows[-1].cells == ("1", "1")

@@ -505,7 +505,7 @@ def test_what_has_to_be_filled_in_is_said_by_name() -> None:
 
 def test_characters_and_separators_are_found_out() -> None:
     rows = thai(simulated_hands(2, 4))
-    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         for separator in ",;\t|":
             book = read_book(csv_of(rows, separator, encoding), "a.csv")
             assert guess(book).columns.keys() == {"hand", "player", "banker", "outcome", "player_total", "banker_total"}

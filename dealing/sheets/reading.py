@@ -11,12 +11,16 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, NamedTuple
+
+from defusedxml import DTDForbidden
+from defusedxml.ElementTree import ParseError, iterparse
 
 from dealing.sheets.cells import UNWORKED, Cell
 from dealing.sheets.errors import SheetError, shown
@@ -164,19 +168,14 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
     if encoding:
         if encoding not in ENCODINGS:
             raise SheetError("not-a-choice", field="encoding", value=shown(encoding), choices=", ".join(ENCODINGS))
+        if encoding == "utf-16" and not _marked(data):
+            raise SheetError("encoding-wrong", value=encoding)
         try:
             return data.decode(ENCODINGS[encoding]), encoding
         except UnicodeError:
             raise SheetError("encoding-wrong", value=encoding) from None
-    tries = ["utf-8", "cp874", "cp1252"]
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        tries = ["utf-16"]
-    elif b"\0" in data[:1000]:  # UTF-16 without a mark: every other byte of figures and commas is zero
-        little = data[1:1000:2].count(0) >= data[:1000:2].count(0)
-        try:
-            return data.decode("utf-16-le" if little else "utf-16-be"), "utf-16"
-        except UnicodeError:
-            tries = ["utf-8"]
+    # UTF-16 only where it says so: any bytes are some text in it.
+    tries = ["utf-16"] if _marked(data) else ["utf-8", "cp874", "cp1252"]
     for name in tries:
         try:
             return data.decode(ENCODINGS[name]), name
@@ -185,10 +184,23 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
     raise SheetError("encoding-unknown")
 
 
+def _marked(data: bytes) -> bool:
+    """Whether it begins with the mark of UTF-16."""
+    return data[:2] in (b"\xff\xfe", b"\xfe\xff")
+
+
+#: What no text has in it.
+_CONTROL: Final = re.compile("[\0-\x08\x0e-\x1f\x7f]")
+
+
 def _read_csv(data: bytes, name: str, encoding: str, separator: str, limit: int) -> Book:
     text, encoding = _decoded(data, encoding)
     if _is_something_else(text):
         raise SheetError("file-kind", value=shown(name))
+    text = text.rstrip("\x1a")  # by which old programs end a file
+    if (control := _CONTROL.search(text)) is not None:
+        row = len(text[: control.start()].splitlines()) or 1
+        raise SheetError("csv-broken", row=row, detail=f"U+{ord(control[0]):04X}")
     if text.startswith("sep=") and len(text) > 4:  # a line by which Excel is told the separator
         first, _, rest = text.partition("\n")
         mark = first[4:].strip("\r") or "\t"
@@ -267,6 +279,8 @@ def _read_xlsx(data: bytes, name: str, sheet: str, limit: int, until: float) -> 
             )
             if sum(others) > OTHER_MEGABYTES * 2**20 or _strings_of(archive) > _STRINGS:
                 raise SheetError("xlsx-too-much")
+            if _declares(archive, until):
+                raise SheetError("xlsx-broken")
     except SheetError:
         raise
     except Exception:  # noqa: BLE001  # as below
@@ -281,6 +295,22 @@ def _read_xlsx(data: bytes, name: str, sheet: str, limit: int, until: float) -> 
         raise
     except Exception:  # noqa: BLE001  # a file made by hand can break the library anywhere: it is not readable
         raise SheetError("xlsx-broken") from None
+
+
+def _declares(archive: zipfile.ZipFile, until: float) -> bool:
+    """Whether any part declares a document type: no program writes one, and entities come with it."""
+    for member in archive.infolist():
+        if time.monotonic() > until:
+            raise SheetError("xlsx-too-slow")
+        with archive.open(member) as stream:
+            try:
+                # As far as the first element: nothing is declared after it.
+                next(iter(iterparse(stream, ("start",), forbid_dtd=True)), None)
+            except DTDForbidden:
+                return True
+            except ParseError:
+                continue  # a picture, say; whether a sheet can be read is seen where it is read
+    return False
 
 
 def _strings_of(archive: zipfile.ZipFile) -> int:
