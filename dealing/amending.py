@@ -42,14 +42,22 @@ def why_not(user: Any, table: Table, row: TableEvent, *, withdraws: bool) -> str
 
 
 def is_over(table: Table, row: TableEvent) -> bool:
-    """Whether the entry belongs to a hand that is closed or void, or to a shoe that is closed or has hands."""
-    if row.hand_number is not None:
-        return not Hand.objects.filter(
-            shoe__table=table, shoe__number=row.shoe_number, number=row.hand_number, status=Hand.Status.OPEN
-        ).exists()
+    """Whether the entry belongs to a hand that is over, or to a shoe that is closed or has hands.
+
+    A hand, or a shoe, that was left open is over as well once the table is at a later one.
+    """
+    shoes = Shoe.objects.filter(table=table)
+    if (
+        not shoes.filter(number=row.shoe_number, status=Shoe.Status.OPEN).exists()
+        or shoes.filter(number__gt=row.shoe_number).exists()
+    ):
+        return True
+    hands = Hand.objects.filter(shoe__table=table, shoe__number=row.shoe_number)
+    if row.hand_number is None:
+        return hands.exists()
     return (
-        Hand.objects.filter(shoe__table=table, shoe__number=row.shoe_number).exists()
-        or not Shoe.objects.filter(table=table, number=row.shoe_number, status=Shoe.Status.OPEN).exists()
+        not hands.filter(number=row.hand_number, status=Hand.Status.OPEN).exists()
+        or hands.filter(number__gt=row.hand_number).exists()
     )
 
 

@@ -62,6 +62,24 @@ def test_who_recorded_an_entry_puts_it_right_only_while_the_hand_is_played(
     assert amend(mia) == 403, "also after somebody else put it right: it is still mia's entry"
 
 
+@pytest.mark.parametrize("later", [{"shoe": 1, "hand": 2}, {"shoe": 2, "hand": 1}])
+def test_a_hand_that_was_left_open_is_over_too(sam: Console, people: People, later: dict[str, int]) -> None:
+    sam.hand("9h", "4s")
+    assert amend(sam) == 200
+    events: list[dict[str, Any]] = [{"event": "betting_opened", **later}]
+    if later["shoe"] == 2:
+        events.insert(0, {"event": "shoe_opened", "shoe": 2, "ruleset": "commission"})
+    record_many([{"table": sam.table.code, **event} for event in events], actor="sam")
+    seen = len(sam.lines)
+    change = {"event": "amended", "table": sam.table.code, "shoe": 1, "hand": 1, "seq": P1, "reason": "typo"}
+    user = people("supervisor", "sam")
+    with pytest.raises(PermissionDenied, match="You recorded this yourself"):
+        record_many([change], actor="sam", check=lambda table, event: check_event(user, table, event))
+    assert len(sam.lines) == seen
+    other = console(sam.table, people, "supervisor", "mia")
+    assert amend(other, shoe=1, hand=1) == 200
+
+
 def test_a_void_hand_is_not_taken_back_by_whoever_voided_it(sam: Console, people: People) -> None:
     sam.hand("9h").press("voided", scope="hand", reason="seen")
     seq = len(sam.lines)

@@ -59,7 +59,7 @@ def scripted(*script: Any) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
                 return
             status, headers = answer if isinstance(answer, tuple) else (answer, {})
             seqs = range(1, len(bodies[-1]) + 1)
-            said: dict[str, Any] = {"events": [{"seq": n, "duplicate": False, "raised": []} for n in seqs]}
+            said: dict[str, Any] = {"events": [{"seq": n, "duplicate": status == 200, "raised": []} for n in seqs]}
             if status >= 400:
                 said = {"detail": "card: '1x' is not a card", "key": bodies[-1][0]["key"]}
             text = json.dumps(said).encode()
@@ -122,7 +122,7 @@ def test_a_refusal_stops_it_and_says_what_is_wrong(log: Path) -> None:
         run(log, url)
     assert len(bodies) == 2
     key = bodies[1][0]["key"]
-    assert str(stopped.value) == f"lines 2 to 2: refused (event {key}): card: '1x' is not a card"
+    assert str(stopped.value) == f"line 2: refused (event {key}): card: '1x' is not a card"
 
 
 @pytest.mark.usefixtures("key_in_place")
@@ -212,3 +212,41 @@ def test_a_log_replayed_in_two_goes_is_the_file(
     b08 = Table.objects.get(code="B08")
     assert b08.events.count() == len(lines)
     assert b08.events.filter(at__lt=began - dt.timedelta(seconds=1)).count() == 0
+
+
+@pytest.mark.usefixtures("key_in_place")
+def test_what_is_there_already_is_sent_without_waiting(log: Path, slept: list[float]) -> None:
+    known, lines = 12, log_lines()[:14]
+    log.write_text("\n".join(lines) + "\n")
+    times = [dt.datetime.fromisoformat(json.loads(line)["at"]) for line in lines]
+    with scripted(*[200] * known) as (url, bodies):
+        run(log, url, speed=1.0)
+    assert len(bodies) == len(lines)
+    assert len(slept) == 1, "the first that is new goes at once, and the time runs from there"
+    assert slept[0] == pytest.approx((times[known + 1] - times[known]).total_seconds(), abs=1.0)
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_amendments_of_hands_that_are_over_are_sent_by_a_second_device(
+    tmp_path: Path, venue: Venue, table: MakeTable, live_server: LiveServer
+) -> None:
+    b07 = table("B07")
+    files = []
+    for code in ("SHOE-1", "SHOE-2"):
+        made = Device.objects.create(
+            venue=venue, code=code, supervises=True, created_at=timezone.now(), created_by="kanya"
+        )
+        made.tables.set([b07])
+        files.append(tmp_path / code)
+        files[-1].write_text(keys.make_key(made, "kanya")[1] + "\n")
+    lines = [json.loads(line) for line in log_lines(hands=1)]
+    card = next(n for n, line in enumerate(lines, 1) if line["event"] == "card")
+    seen = {name: lines[card - 1][name] for name in ("at", "table", "shoe", "hand")}
+    lines.append({**seen, "event": "amended", "at": lines[-1]["at"], "seq": card, "reason": "typo"})
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(CommandError, match=rf"^line {len(lines)}: refused(.|\n)*--second-key-file"):
+        run(log, live_server.url, key_file=files[0])
+    run(log, live_server.url, key_file=files[0], second_key_file=files[1])
+    assert b07.events.order_by("-seq").values_list("name", "actor")[0] == ("amended", "device:SHOE-2")

@@ -28,7 +28,11 @@ Line = dict[str, Any]
 
 
 class Stopped(Exception):
-    """Sending has ended before the end: the text says why, for a person."""
+    """Sending has ended before the end: the text says why, for a person. `status`: of the answer that ended it."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 @dataclass
@@ -104,7 +108,7 @@ class Sender:
             if status in (200, 201):
                 return list(answer["events"])
             if status and status not in NOT_NOW:
-                raise Stopped(_why(status, answer))
+                raise Stopped(_why(status, answer), status)
             if time.monotonic() - since > self._patience:
                 raise Stopped("the server cannot be reached; what was not confirmed is sent when this is started again")
             pause = min(max(wait, told), LONGEST_WAIT)
@@ -135,30 +139,51 @@ def _why(status: int, problem: dict[str, Any]) -> str:
     return f"refused{key}: {said}"
 
 
-def replay(planned: Iterable[Planned], sender: Sender, *, batch: int, say: Callable[[str], None]) -> int:
+def replay(
+    planned: Iterable[Planned], sender: Sender, second: Sender | None = None, *, batch: int, say: Callable[[str], None]
+) -> int:
     """Send what is planned when it is due, `batch` events at most in one request; how many were new.
 
-    An amendment names a position in the file's own log: it is sent with the position that the server gave that entry.
+    What the server has already is sent without waiting: the time runs from the first event that is new. An amendment
+    names a position in the file's own log: it is sent with the position that the server gave that entry, and by
+    `second` where there is one, as an entry of a hand that is over is put right by somebody else than who recorded it.
     """
     begun = time.monotonic()
     given: dict[str, list[int]] = {}
     new = 0
     for some in _batches(planned, batch, lambda: time.monotonic() - begun):
+        if not new:
+            begun = time.monotonic() - some[0].due
         pause = begun + some[0].due - time.monotonic()
         if pause > 0:
             time.sleep(pause)
         seqs = given.setdefault(some[0].table, [])
         lines = [_renumbered(one.line, seqs) for one in some]
+        amends = lines[0]["event"] == "amended"
         try:
-            answers = sender.send(some[0].table, lines)
+            answers = (second if second and amends else sender).send(some[0].table, lines)
         except Stopped as stopped:
-            raise Stopped(f"lines {some[0].number} to {some[-1].number}: {stopped}") from stopped
+            raise Stopped(
+                f"{_lines(some)}: {stopped}{_FOUR_EYES if stopped.status == 403 and amends else ''}"
+            ) from stopped
         for answer in answers:
             seqs.append(answer["seq"])
             new += not answer["duplicate"]
             for found in answer["raised"]:
                 say(told(some[0].table, found))
     return new
+
+
+#: What helps where an amendment is not allowed.
+_FOUR_EYES = (
+    "\nAn entry of a hand that is over is put right by another device than the one that recorded it, and both have to "
+    "supervise. Make a second one for the table and name its key with --second-key-file; what is there already is kept."
+)
+
+
+def _lines(some: list[Planned]) -> str:
+    first, last = some[0].number, some[-1].number
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def _renumbered(line: Line, seqs: list[int]) -> Line:

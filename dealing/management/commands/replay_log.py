@@ -44,6 +44,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--key-file", type=Path, metavar="FILE", help=f"a file with the device's key; default: ${KEY_VARIABLE}"
         )
+        parser.add_argument(
+            "--second-key-file",
+            type=Path,
+            metavar="FILE",
+            help="a file with the key of a second device, which sends the amendments: of a hand that is over, an entry "
+            "is put right by another than who recorded it",
+        )
         parser.add_argument("--speed", type=_speed, default=1.0, help="10: ten times as fast; 0: as fast as it goes")
         parser.add_argument("--table", default="", metavar="CODE", help="only the lines of this table")
         parser.add_argument("--to", default="", metavar="CODE", help="send them to this table instead")
@@ -58,14 +65,26 @@ class Command(BaseCommand):
             "--patience", type=float, default=300.0, metavar="SECONDS", help="how long to try without an answer"
         )
 
-    def handle(self, *args: Any, file: str, url: str, key_file: Path | None, **options: Any) -> None:
+    def handle(
+        self,
+        *args: Any,
+        file: str,
+        url: str,
+        key_file: Path | None,
+        second_key_file: Path | None = None,
+        **options: Any,
+    ) -> None:
         key = self._key(key_file)
+        second_key = None if second_key_file is None else self._key(second_key_file)
         try:
             stream: TextIO = sys.stdin if file == "-" else open(file, encoding="utf-8")  # noqa: SIM115  # closed below
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error
         try:
-            sender = Sender(url, key, patience=options["patience"], say=self.stderr.write)
+            sender, second = (
+                None if one is None else Sender(url, one, patience=options["patience"], say=self.stderr.write)
+                for one in (key, second_key)
+            )
             planned = plan(
                 stream,
                 speed=options["speed"],
@@ -73,7 +92,7 @@ class Command(BaseCommand):
                 to=options["to"],
                 keep_times=options["times"] == "file",
             )
-            new = replay(planned, sender, batch=options["batch"], say=self.stdout.write)
+            new = replay(planned, sender, second, batch=options["batch"], say=self.stdout.write)
         except (Stopped, UnicodeDecodeError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
