@@ -151,7 +151,11 @@ def replay(
     begun = time.monotonic()
     given: dict[str, list[int]] = {}
     new = 0
-    for some in _batches(planned, batch, lambda: time.monotonic() - begun):
+
+    def since() -> float:
+        return time.monotonic() - begun
+
+    for some in _batches(planned, batch, since):
         if not new:
             begun = time.monotonic() - some[0].due
         pause = begun + some[0].due - time.monotonic()
