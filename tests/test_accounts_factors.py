@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -24,6 +25,7 @@ from dealing.accounts import factors, sealing
 from dealing.accounts.middleware import SecondFactorMiddleware
 from dealing.accounts.models import Authenticator, Passkey, RecoveryCodes, SecurityEvent, Session
 from tests.conftest import PASSWORD, People
+from tests.test_log_writers import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -448,3 +450,20 @@ def test_published_sites_need_it_unless_somebody_says_otherwise() -> None:
     assert setting("s.SECOND_FACTOR_REQUIRED", SECOND_FACTOR="optional", **PUBLISHED) == "False"
     done = python("-c", "import baccarat_audit.settings", SECOND_FACTOR="perhaps")
     assert ImproperlyConfigured.__name__ in done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_send_the_same_code_at_once_one_gets_in(people: People) -> None:
+    app = with_app(people("manager"))
+    clients = Client(), Client()
+    for client in clients:
+        log_in(client, "manager")
+    code = code_of(app)
+
+    def send(client: Client) -> int:
+        return client.post("/account/factor/", {"code": code, "next": "/look/"}).status_code
+
+    answers = at_once(*(partial(send, client) for client in clients))
+    inside = [client for client in clients if client.get("/look/").status_code == 200]
+    assert len(inside) == 1, answers
+    assert kinds().count("factor given") == 1
