@@ -173,7 +173,9 @@ class EventFilters(Filters):
     event = serializers.ChoiceField(
         choices=list(EVENTS), required=False, source="name", help_text="Events of this kind."
     )
-    key = serializers.CharField(required=False, max_length=128, help_text="The event with this key.")
+    key = serializers.RegexField(
+        r"^[^\x00]*$", required=False, max_length=128, trim_whitespace=False, help_text="The event with this key."
+    )
 
 
 class EventViewSet(RecordsEvents, Lists):
