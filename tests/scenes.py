@@ -6,6 +6,7 @@ The pictures in docs/ and the accessibility tests show the same scenes. `arrange
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
@@ -22,12 +23,15 @@ Line = dict[str, Any]
 
 
 class Scene(NamedTuple):
-    """A page in some state: whose eyes it is seen with (empty: nobody's), its address, and what to wait for on it."""
+    """A page in some state: whose eyes it is seen with (empty: nobody's), its address, what to wait for on it, and the
+    status that it is answered with.
+    """
 
     name: str
     user: str
     address: str
     waits_for: str = "main h1"
+    status: int = 200
 
 
 FLOOR, MANAGER = "anan", "malee"
@@ -62,12 +66,19 @@ SCENES: Final = (
     Scene("account", MANAGER, "/account/"),
     Scene("accounts", MANAGER, "/account/people/"),
     Scene("app", MANAGER, "/account/app/", ".qr"),
+    Scene("status", MANAGER, "/reports/status/", status=503),
+    Scene("devices", MANAGER, "/devices/"),
+    Scene("device", MANAGER, "/devices/SHOE-C01/"),
+    Scene("webhooks", MANAGER, "/webhooks/"),
+    Scene("webhook", MANAGER, "/webhooks/1/"),
+    Scene("new-webhook", MANAGER, "/webhooks/new/"),
 )
 
 #: The pages that docs/ shows.
 MAIN: Final = (
     *("pit", "betting", "dealing", "misdeal", "pay"),
     *("insurance", "display", "queue", "incident", "dealers", "report"),
+    *("devices", "account", "webhooks"),
 )
 
 BETS: Final = (
@@ -98,6 +109,7 @@ def arrange() -> None:
         for line in _scene(code):
             record({"table": code, "shoe": 1, "hand": HAND, **line}, actor="demo")
     _arrange_reports(venue)
+    _arrange_connections(venue)
 
 
 def _arrange_reports(venue: Any) -> None:
@@ -114,6 +126,49 @@ def _arrange_reports(venue: Any) -> None:
     )
     for report in shown:
         plots.draw(report)
+
+
+def _arrange_connections(venue: Any) -> None:
+    """Devices with keys and without, a receiver of webhooks that is told and one that is not there, a broken trail."""
+    from dealing.devices.keys import make_key, revoke
+    from dealing.devices.models import Device
+    from dealing.models import Table
+    from incidents.trail.models import TrailWalk
+    from incidents.webhooks import sealing, signing
+    from incidents.webhooks.models import Kind, Webhook, WebhookDelivery
+
+    now = timezone.now()
+    made = {"created_at": now - dt.timedelta(days=40), "created_by": MANAGER}
+    for code, name, keys in (("SHOE-C01", "Shoe of C01", 2), ("CAM-PIT", "Camera over the pit", 1), ("SPARE", "", 0)):
+        device = Device.objects.create(venue=venue, code=code, name=name, is_active=bool(keys), **made)
+        device.tables.set(Table.objects.filter(code=code.removeprefix("SHOE-")) if keys > 1 else [])
+        for _ in range(keys):
+            key, _secret = make_key(device, MANAGER)
+        if keys > 1:
+            revoke(key, MANAGER)
+    told = (
+        ("Ticket system", WebhookDelivery.Status.SENT, WebhookDelivery.Outcome.TAKEN, 204),
+        ("Surveillance", WebhookDelivery.Status.DEAD, WebhookDelivery.Outcome.ANSWERED, 500),
+    )
+    for pk, (name, status, outcome, code) in enumerate(told, 1):
+        hook = Webhook.objects.create(
+            pk=pk, venue=venue, name=name, url=f"https://{name.lower().replace(' ', '-')}.example/hooks/baccarat",
+            kinds=Kind.values, secret=sealing.seal(signing.make_secret()),
+            changed_at=now, changed_by=MANAGER, **made,
+        )  # fmt: skip
+        for number in range(3):
+            WebhookDelivery.objects.create(
+                webhook=hook, event=uuid.uuid4(), kind=Kind.OPENED, key=f"incident {number}", body=b"{}",
+                made_at=now, queued_at=now, tried_at=now, sent_at=now if code == 204 else None,
+                attempts=1, seconds=0.2, status=status, outcome=outcome, code=code,
+            )  # fmt: skip
+    TrailWalk.objects.create(
+        name="trail of table C03",
+        venue=venue,
+        walked_at=now,
+        count=1,
+        problems=[["trail of table C03", 3, "decision 1 (C03) was changed: reason"]],
+    )
 
 
 RULESETS: Final = {
