@@ -164,6 +164,14 @@ MIDDLEWARE = [
     "dealing.people_middleware.YearsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
+# Of these what a device needs that records with its key (`baccarat_audit.lanes`).
+DEVICE_MIDDLEWARE = [
+    "baccarat_audit.request_ids.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "baccarat_audit.lanes.DeviceHeaders",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+]
 
 ROOT_URLCONF = "baccarat_audit.urls"
 WSGI_APPLICATION = "baccarat_audit.wsgi.application"

@@ -4,8 +4,11 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from baccarat_audit.bodies import Bodies
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "baccarat_audit.settings")
 
-application = Bodies(get_wsgi_application())
+_people = get_wsgi_application()
+
+from baccarat_audit.bodies import Bodies  # noqa: E402  # these need the applications that were just loaded
+from baccarat_audit.lanes import DeviceHandler, Lanes  # noqa: E402
+
+application = Bodies(Lanes(_people, DeviceHandler()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
@@ -19,6 +20,7 @@ from django.utils import timezone
 
 from dealing import rows
 from dealing.chain import row_hash
+from dealing.kept import KEEPING, Kept, Version, copied, head_of
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
 from dealing.projections import Numbered, Refolded, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
 from dealing.rules.events import (
@@ -142,7 +144,7 @@ def record_many(
     if not given:
         return []
     with transaction.atomic():
-        writer = Writer(given[0][0].table, actor, check)
+        writer = Writer(given[0][0].table, actor, check, given[0][0].key)
         appended = []
         for event, stamped in given:
             appended.append(writer.append(event, expected_seq, stamp=stamped, ago=ago))
@@ -168,18 +170,42 @@ def _parsed(given: Event | Mapping[str, object]) -> tuple[Event, bool]:
     return parse_event({"at": "2000-01-01T00:00:00.000+00:00", **given}), "at" not in given
 
 
-def find_table(code: str, *, lock: bool = False) -> Table | None:
-    """The table with its venue, or None. `lock`: nobody else records there until the transaction ends."""
-    if lock:
-        locked = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock)
-        found = None if locked is None else (*locked, 3)
-    else:
-        found = rows.select_pair_and(Table, Venue, _BESIDE[connection.vendor], _WITH_VENUE, [code])
+def find_table(code: str) -> Table | None:
+    """The table with its venue, or None."""
+    found = rows.select_pair_and(Table, Venue, _BESIDE[connection.vendor], _WITH_VENUE, [code])
     if found is None:
         return None
     table, table.venue = found[0], cast(Venue, found[1])
     table.may_have_limits, table.may_be_at_the_last = bool(found[2] & 1), bool(found[2] & 2)
     return table
+
+
+class Seen(NamedTuple):
+    """What was seen with a table's lock: whether an event of it has the key, and the versions of its newest rows."""
+
+    key: str | None
+    known: bool
+    version: Version
+
+
+def lock_table(code: str, key: str | None) -> tuple[Table, Seen | None] | None:
+    """The table with its venue, where nobody else records until the transaction ends; None where there is none.
+
+    What PostgreSQL answers of other rows is as it was before the wait for the lock. Somebody who recorded meanwhile has
+    changed the table's row, which is told by its version: nothing is `Seen` then.
+    """
+    if connection.vendor != "postgresql":
+        locked = rows.select_pair(Table, Venue, _WITH_VENUE, [code], lock=True)
+        if locked is None:
+            return None
+        table, table.venue = locked[0], cast(Venue, locked[1])
+        return table, None
+    found = rows.select_pair_and(Table, Venue, _SEEN, _WITH_VENUE, [key, code], lock=True)
+    if found is None:
+        return None
+    table, table.venue = found[0], cast(Venue, found[1])
+    known, now, then, *version = found[2]
+    return table, Seen(key, known is not None, (version[0], version[1])) if now == then else None
 
 
 def next_at(table: Table, ago: dt.timedelta = AT_ONCE) -> dt.datetime:
@@ -254,6 +280,17 @@ _NEWEST: Final = (
     "WHERE dealing_shoe.table_id = %s ORDER BY dealing_shoe.number DESC LIMIT 1"
 )
 _KNOWN: Final = "(SELECT seq FROM dealing_tableevent WHERE table_id = %s AND key = %s)"
+_VERSIONS: Final = f"{rows.version(Shoe)}, {rows.version(Hand)}"
+#: With it, where there are any, the versions of these two rows.
+_KNOWN_AND_VERSIONS: Final = {"postgresql": f"ARRAY[{_KNOWN}::text, {_VERSIONS}]", "sqlite": _KNOWN}
+#: What `lock_table` sees beside the table: the position of the event with the key, the table's version as locked and as
+#: it was when the statement began, and the versions of the newest shoe and hand.
+_SEEN: Final = (
+    "(ARRAY[(SELECT seq::text FROM dealing_tableevent WHERE table_id = dealing_table.id AND key = %s), "  # noqa: S608
+    "dealing_table.xmin::text, (SELECT old.xmin::text FROM dealing_table AS old WHERE old.id = dealing_table.id)] "
+    f"|| COALESCE((SELECT ARRAY[{_VERSIONS}] FROM dealing_shoe {_NEWEST.replace('%s', 'dealing_table.id')}), "
+    "ARRAY[NULL, NULL]::text[]))"
+)
 
 
 #: Rows with the names of the fields that changed (None: new, or all of them), and what else is to be written.
@@ -266,11 +303,12 @@ class Writer:
     After an exception the transaction must be rolled back and the writer thrown away.
     """
 
-    def __init__(self, code: str, actor: str, check: Check | None = None) -> None:
-        table = find_table(code, lock=True)
-        if table is None:
+    def __init__(self, code: str, actor: str, check: Check | None = None, key: str | None = None) -> None:
+        """`key`: of the event that will be appended first, which is looked for at the same time."""
+        locked = lock_table(code, key)
+        if locked is None:
             raise LogError("table", "no-such-table", value=code)
-        self.table = table
+        self.table, self._seen = locked
         self.actor = actor
         self._check = check
         self._fold: TableFold | None = None
@@ -283,6 +321,8 @@ class Writer:
         #: Rows by number, and by shoe and hand number.
         self._shoes: dict[int, Shoe] = {}
         self._hands: dict[tuple[int, int], Hand] = {}
+        #: The versions of shoes and hands as they are stored, where they are known, by model and primary key.
+        self._versions: dict[tuple[type[Model], int], str | None] = {}
         #: Folds that are ahead of their rows.
         self._shoe_folds: dict[int, ShoeFold] = {}
         self._hand_folds: dict[tuple[int, int], HandFold] = {}
@@ -305,10 +345,18 @@ class Writer:
 
     def _take_up(self, key: str | None) -> TableFold:
         """Read what the fold is taken up from, and at the same time whether an event of the table has this key."""
-        found = rows.select_pair_and(Shoe, Hand, _KNOWN, _NEWEST, [self.table.pk, key, self.table.pk])
+        kept, seen = KEEPING.take(self.table), self._seen
+        if kept is not None and seen is not None and seen.version == kept.version and key in (None, seen.key):
+            return self._take_kept(kept, None if seen.known else key)
+        asked = _KNOWN_AND_VERSIONS[connection.vendor]
+        found = rows.select_pair_and(Shoe, Hand, asked, _NEWEST, [self.table.pk, key, self.table.pk])
         shoe = hand = None
         if found is not None:
             shoe_row, hand_row, known = found
+            if connection.vendor == "postgresql":
+                known, self._versions[Shoe, shoe_row.pk], hand_version = known
+                if hand_row is not None:
+                    self._versions[Hand, hand_row.pk] = hand_version
             if known is None:
                 self._free_key = key
             self._keep_shoe(shoe_row)
@@ -326,6 +374,35 @@ class Writer:
                     hand = HandFold.of(HandContext.from_json(hand_row.context), events)
         self._fold = TableFold.resume(self.table.code, shoe, hand)
         return self._fold
+
+    def _take_kept(self, kept: Kept, free_key: str | None) -> TableFold:
+        """Take the fold up from what this process has kept, which is what would be read."""
+        self._free_key = free_key
+        shoe = copied(kept.shoe)
+        self._keep_shoe(shoe)
+        self._versions[Shoe, shoe.pk] = kept.version[0]
+        if kept.hand is not None:
+            hand = copied(kept.hand)
+            hand.shoe = shoe
+            self._hands[shoe.number, hand.number] = hand
+            self._versions[Hand, hand.pk] = kept.version[1]
+        self._trail = (shoe.number, list(kept.trail))
+        self._fold = kept.fold
+        return self._fold
+
+    def _keep(self) -> None:
+        """Keep the table as it is left here, once that is committed, where all that the next event needs is at hand."""
+        fold, trail = self._fold, self._trail
+        if fold is None or fold.shoe is None or trail is None or trail[0] != fold.shoe.number:
+            return
+        shoe = self._shoes.get(fold.shoe.number)
+        hand = self._hands.get((fold.shoe.number, fold.hand.number)) if fold.hand is not None else None
+        versions = [None if row is None else self._versions.get((type(row), row.pk)) for row in (shoe, hand)]
+        if shoe is None or versions[0] is None or (fold.hand is not None and versions[1] is None):
+            return
+        hand = None if hand is None else copied(hand)
+        kept = Kept(head_of(self.table), (versions[0], versions[1]), fold, copied(shoe), hand, list(trail[1]))
+        transaction.on_commit(partial(KEEPING.keep, self.table, kept))
 
     def trail(self, shoe: int) -> list[Trailed] | None:
         """What `Recorded.trail` says of a shoe."""
@@ -575,6 +652,7 @@ class Writer:
             gone=sorted(self._gone),
             clean=not self._had_findings,
         )
+        self._keep()
 
     def _save_rows(self) -> None:
         self._save(self._changed_rows())
@@ -583,7 +661,10 @@ class Writer:
         self._save(self._changed_projections())
 
     def _save(self, *changes: Changes) -> None:
-        rows.save_all([one for changed, _ in changes for one in changed], [one for _, also in changes for one in also])
+        written = rows.save_all(
+            [one for changed, _ in changes for one in changed], [one for _, also in changes for one in also]
+        )
+        self._versions.update(((type(row), row.pk), version) for row, version in written)
 
     def _changed_rows(self) -> Changes:
         if not self._rows:

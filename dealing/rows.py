@@ -135,10 +135,13 @@ def select_pair(
 
 
 def select_pair_and(
-    model: type[M], other: type[N], more: str, rest: str, params: Sequence[Any]
+    model: type[M], other: type[N], more: str, rest: str, params: Sequence[Any], lock: bool = False
 ) -> tuple[M, N | None, Any] | None:
-    """As `select_pair`, with the value of one further column, the SQL expression `more`; its parameters come first."""
-    found = _first((model, other), rest, params, more=more)
+    """As `select_pair`, with the value of one further column, the SQL expression `more`; its parameters come first.
+
+    `lock`: `more` may be from before the wait for the lock, while the rows never are.
+    """
+    found = _first((model, other), rest, params, lock, more)
     return None if found is None else (*_pair(model, other, found[:-1]), found[-1])
 
 
@@ -156,32 +159,50 @@ def save(row: Model) -> None:
     save_all([(row, None)])
 
 
-def save_all(changed: Sequence[tuple[Model, Collection[str] | None]], also: Sequence[Statement] = ()) -> None:
+#: What a row is told apart by from what it was and will be, in PostgreSQL: its place and the transaction that wrote it.
+_VERSION: Final = "{0}ctid::text || ' ' || {0}xmin::text"
+
+
+def version(model: type[Model]) -> str:
+    """The SQL expression for the stored version of a row, on PostgreSQL: another one after each change."""
+    return _VERSION.format(f'"{model._meta.db_table}".')
+
+
+def save_all(
+    changed: Sequence[tuple[Model, Collection[str] | None]], also: Sequence[Statement] = ()
+) -> list[tuple[Model, str]]:
     """Save several rows: new ones whole, of others the named fields (None: all); and run the updates `also`.
 
-    PostgreSQL gets all of it as one statement: no row may come twice, or need the new primary key of another.
+    PostgreSQL gets all of it as one statement: no row may come twice, or need the new primary key of another. It
+    answers with the new version (see `version`) of each row that was written; SQLite with none.
     """
     statements: list[Statement] = []
+    written: list[Model] = []
     for row, wanted in changed:
         model = type(row)
         if row.pk is None:
             statements.append((_insert(model), _values(row, _names(model))))
+            written.append(row)
             continue
         names = _names(model) if wanted is None else _names(model).intersection(wanted)
         if names:
             statements.append((_update(model, names), [*_values(row, names), row.pk]))
+            written.append(row)
     statements += also
-    new = [row for row, _ in changed if row.pk is None]
+    new = [row for row in written if row.pk is None]
     if not statements:
-        return
+        return []
     keys: list[Any] = []
+    versions: list[tuple[Model, str]] = []
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
-                _together(tuple(sql for sql, _ in statements)), [one for _, some in statements for one in some]
+                _together(tuple(sql for sql, _ in statements), len(written)),
+                [one for _, some in statements for one in some],
             )
             found = cursor.fetchone()
-            keys = [key for (sql, _), key in zip(statements, found, strict=True) if sql.startswith("INSERT")]
+            keys = [key for row, key in zip(written, found[::2], strict=False) if row.pk is None]
+            versions = list(zip(written, found[1::2], strict=True))
         else:
             for sql, params in statements:
                 if sql.startswith("INSERT"):
@@ -192,13 +213,19 @@ def save_all(changed: Sequence[tuple[Model, Collection[str] | None]], also: Sequ
     for row, key in zip(new, keys, strict=True):
         row.pk = key
         row._state.adding, row._state.db = False, connection.alias
+    return versions
 
 
 @lru_cache(maxsize=512)
-def _together(statements: tuple[str, ...]) -> str:
-    """One statement that does them all and answers with the primary key of the row that each wrote."""
-    parts = ", ".join(f'w{n} AS ({sql} RETURNING "id")' for n, sql in enumerate(statements))
-    return f"WITH {parts} SELECT " + ", ".join(f'(SELECT "id" FROM w{n})' for n in range(len(statements)))  # noqa: S608
+def _together(statements: tuple[str, ...], rows: int) -> str:
+    """One statement that does them all and answers with primary key and version of what each of the first `rows` wrote.
+
+    The others are done as well, whether or not anything is asked of them.
+    """
+    returned = f'"id", {_VERSION.format("")} AS "version"'
+    parts = [f"w{n} AS ({sql}{f' RETURNING {returned}' if n < rows else ''})" for n, sql in enumerate(statements)]
+    asked = ", ".join(f'(SELECT "id" FROM w{n}), (SELECT "version" FROM w{n})' for n in range(rows))  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT {asked or 1}"
 
 
 def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:

@@ -93,8 +93,13 @@ class HeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request."""
         response = self.get_response(request)
-        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
-        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        keep_to_itself(response)
         if request.session.accessed and SESSION_KEY in request.session:
             response.headers.setdefault("Cache-Control", "no-store, private")
         return response
+
+
+def keep_to_itself(response: HttpResponseBase) -> None:
+    """Say what a page may do with the device it is on, and that no other site shows it."""
+    response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

@@ -10,9 +10,9 @@ import datetime as dt
 import re
 import secrets
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from dealing import rows
@@ -121,9 +121,16 @@ _WITH_DEVICE: Final = (
 
 def _read(prefix: str) -> DeviceKey | None:
     """The key with its device and that one's tables, by one statement: every request of a device begins with it."""
-    found = rows.select_pair_and(
-        DeviceKey, Device, _TABLES.format(gather=_GATHER[connection.vendor]), _WITH_DEVICE, [prefix]
-    )
+    wire = cast(Any, connection)
+    unsure = wire.connection is not None and not wire.in_atomic_block and not wire.health_check_done
+    wire.health_check_done = True  # this is one: where the database has gone meanwhile, it is asked once more
+    try:
+        found = _found(prefix)
+    except (OperationalError, InterfaceError):
+        if not unsure:
+            raise
+        connection.close()
+        found = _found(prefix)
     if found is None:
         return None
     key, device, tables = found
@@ -132,3 +139,8 @@ def _read(prefix: str) -> DeviceKey | None:
     device.table_ids = frozenset(map(int, tables.split(","))) if tables else frozenset()
     key.device = device
     return key
+
+
+def _found(prefix: str) -> tuple[DeviceKey, Device | None, Any] | None:
+    tables = _TABLES.format(gather=_GATHER[connection.vendor])
+    return rows.select_pair_and(DeviceKey, Device, tables, _WITH_DEVICE, [prefix])
