@@ -50,9 +50,10 @@ class PageSession(SessionAuthentication):
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """The answer for an error: a problem in JSON, whatever went wrong; no stack trace leaves the house."""
+    from rest_framework.settings import api_settings
     from rest_framework.views import set_rollback  # not above: that module is made with what this one brings
 
-    error = _known(error)
+    error = _known(error, str(context["request"].method))
     if not isinstance(error, exceptions.APIException):
         if settings.DEBUG:
             return None
@@ -60,13 +61,15 @@ def problem(error: Exception, context: dict[str, Any]) -> Response | None:
         error = Problem("failed", _("Something went wrong here; the server’s log says what."))
     set_rollback()
     more: dict[str, Any] = {}
+    detail = str(error.detail)
     if isinstance(error, exceptions.ValidationError):
-        detail = _("The question cannot be answered as it was put.")
         more["errors"] = error.detail if isinstance(error.detail, dict) else {"": error.detail}
-    else:
-        detail = str(error.detail)
     if isinstance(error, Problem):
         more = error.more
+    if errors := more.get("errors"):
+        name, why = next(iter(errors.items()))
+        why = str(why[0] if isinstance(why, list) else why)
+        detail = f"{name}: {why}" if name and name != api_settings.NON_FIELD_ERRORS_KEY else why
     headers: dict[str, str] = {}
     if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = getattr(error, "auth_header", "")
@@ -85,7 +88,7 @@ def problem_answer(request: HttpRequest, name: str, detail: str = "") -> HttpRes
     return HttpResponse(body, status=kind.status, content_type=PROBLEM, headers={"Cache-Control": "no-store"})
 
 
-def _known(error: Exception) -> Exception:
+def _known(error: Exception, method: str) -> Exception:
     """What Django raises, as one of the API's own errors."""
     if isinstance(error, Http404):
         return exceptions.NotFound()
@@ -94,6 +97,15 @@ def _known(error: Exception) -> Exception:
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("the database does not answer the API: %s", error)
         return Problem("unavailable", _("The database does not answer. Try again in a moment."))
+    if isinstance(error, exceptions.NotAuthenticated):
+        named = exceptions.NotAuthenticated(
+            _("Nobody is known. A device sends its key: “Authorization: Bearer bka_…”; a person logs in on the pages.")
+        )
+        named.auth_header = getattr(error, "auth_header", "")  # type: ignore[attr-defined]  # DRF puts it there
+        return named
+    if isinstance(error, exceptions.MethodNotAllowed):
+        error.detail = _("%(method)s cannot be done with this address.") % {"method": method}  # type: ignore[assignment]
+        return error
     if isinstance(error, exceptions.ParseError):
         return Problem("malformed", _("The body is not JSON: %(reason)s") % {"reason": error.detail})
     return error

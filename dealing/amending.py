@@ -30,7 +30,7 @@ def why_not(user: Any, table: Table, row: TableEvent, *, withdraws: bool) -> str
     """
     trusted = may(user, May.AMEND)
     if not trusted and (not may(user, May.RECORD) or need_of(row.name) is not May.RECORD or hasattr(user, "device")):
-        return refusal(May.AMEND)
+        return refusal(May.AMEND, user)
     if is_over(table, row) and not (withdraws and is_slip(table, row, user.get_username())):
         if not trusted:
             return _("This hand is closed: only a supervisor or a manager may amend it.")

@@ -59,6 +59,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     # reading a line
     "not-json": _("this is not a JSON object ({detail})"),
     "not-an-object": _("one JSON object a line is wanted"),
+    "repeated": _("stands there twice"),
     "missing": _("is missing"),
     "unknown-key": _("is not a key of {event}"),
     "unknown-event": _("{value} is not an event of the log"),
@@ -86,6 +87,7 @@ TEMPLATES: Final[dict[str, Promise]] = {
     "shoe-opened": _("shoe {shoe} was opened already"),
     "shoe-behind": _("shoe {shoe} comes after shoe {last} in the log; shoe numbers only grow"),
     "shoe-closed": _("shoe {shoe} is closed"),
+    "shoe-left": _("shoe {shoe} is over: shoe {last} was opened after it"),
     "hand-behind": _("hand {hand} is over; the table is at hand {last}"),
     "no-hand": _("hand {hand} of shoe {shoe} was never dealt"),
     "hand-closed": _("hand {hand} is closed"),

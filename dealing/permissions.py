@@ -133,9 +133,13 @@ def check_event(user: Any, table: Table, event: Event) -> None:
         raise PermissionDenied(why)
 
 
-def refusal(what: May) -> str:
-    """Why somebody is not let in, for them to read."""
+def refusal(what: May, user: Any = None) -> str:
+    """Why somebody is not let in, for them to read; `user` tells a device from a person."""
     who = WHO[what]
+    if getattr(user, "device", None) is not None:
+        if SUPERVISING_DEVICE in who:
+            return _("Only a device that supervises may do this.")
+        return _("A device may not do this: it records at its own tables and reads them, and nothing else.")
     if what in (May.READ, May.READ_TABLE):
         return _("Your account has no role here yet. Ask a manager to give you one.")
     if RECORDER in who:
@@ -179,7 +183,7 @@ def may(user: Any, what: May) -> bool:
 def check(user: Any, what: May) -> None:
     """Raise PermissionDenied, with the reason for them to read, where the user may not do it."""
     if not may(user, what):
-        raise PermissionDenied(refusal(what))
+        raise PermissionDenied(refusal(what, user))
 
 
 def holding(who: Iterable[str], user: str = "user") -> Q:

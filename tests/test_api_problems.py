@@ -62,6 +62,21 @@ def test_a_method_that_the_address_does_not_know(reader: Client, house: ApiHouse
     assert reader.head("/api/v1/hands/").status_code == 200
 
 
+def test_the_detail_alone_says_what_is_wrong(reader: Client) -> None:
+    for query, detail in (
+        ("tabel=B07", "tabel: There is no such filter."),
+        ("page_size=0", "page_size: "),
+        ("cursor=x", "cursor: This is no cursor of this list."),
+    ):
+        assert said(reader.get(f"/api/v1/hands/?{query}"), "invalid")["detail"].startswith(detail)
+    feed = said(reader.get("/api/v1/tables/B07/feed/?after=x"), "invalid")
+    assert feed["detail"] == "after: This is no position of a log."
+    basic = Client().get("/api/v1/hands/", headers={"Authorization": "Basic Ymth"})
+    assert "“Authorization: Bearer bka_…”" in said(basic, "not-logged-in")["detail"]
+    with override("th"):
+        assert "ไม่" in Client(headers={"Accept-Language": "th"}).put("/api/v1/hands/").json()["detail"]
+
+
 def test_another_form_than_json_is_not_to_be_had(reader: Client) -> None:
     said(reader.get("/api/v1/hands/", headers={"Accept": "text/csv"}), "not-acceptable")
     browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

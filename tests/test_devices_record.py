@@ -355,3 +355,78 @@ def test_an_event_costs_few_statements(post: Post, b07: Table) -> None:
         assert post(HAND[4:])[0] == 201
     statements = [one["sql"].split()[0] for one in asked.captured_queries if "SAVEPOINT" not in one["sql"]]
     assert len(statements) <= 12, asked.captured_queries
+
+
+def test_hands_that_were_left_out_are_told_and_taken(post: Post) -> None:
+    post(SHOE)
+    begins = [{**line("betting_opened", 100 + n, hand=n)} for n in (1, 2, 4, 99)]
+    _, said = post(begins[:3])
+    assert [answer.get("skipped") for answer in said["events"]] == [None, None, [3, 3]]
+    _, said = post(begins[3])
+    assert said["events"][0]["skipped"] == [5, 98]
+    _, said = post(line("betting_closed", 200, hand=99))
+    assert "skipped" not in said["events"][0]
+    _, said = post([*begins[:3], begins[3]])
+    assert [answer.get("skipped") for answer in said["events"]] == [None, None, [3, 3], [5, 98]]
+    post(line("shoe_opened", 300, hand=None, shoe=2, ruleset="commission"))
+    _, said = post(line("betting_opened", 301, shoe=2, hand=3))
+    assert said["events"][0]["skipped"] == [1, 2]
+
+
+def test_an_entry_put_right_keeps_its_time_and_who_saw_it_where_none_is_given(post: Post, b07: Table) -> None:
+    post([*SHOE, *HAND, {**MISTAKE, "by": "LEK"}])
+    entry = {"event": "card", "shoe": 1, "hand": 1, "to": "P3", "card": "6h"}
+    change = line("amended", 30, seq=10, reason="typo", entry=entry)
+    status, said = post([change, {**change, "key": "k-31", "seq": 999}])
+    assert (status, said["code"]) == (422, "no-entry")
+    before, kept = (b07.events.get(seq=seq).parse() for seq in (10, 11))
+    assert kept.entry.at == before.at
+    assert (kept.entry.by, kept.entry.table) == ("LEK", "B07")
+    assert post(change)[0] == 200, "sent again it is the same"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ('{"event": "card", "shoe" 1}', 400, "(byte "),
+        ("17", 400, "The body is neither a JSON object nor an array of such."),
+        ("[17]", 422, "event: one JSON object a line is wanted"),
+        ('{"event": "cut_card", "shoe": 1, "key": "x", "shoe": 2}', 400, "shoe: stands there twice"),
+        ('[{"event": "amended", "entry": {"to": "P1", "to": "P2"}}]', 400, "to: stands there twice"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_said_whole(post: Post, body: str, status: int, detail: str) -> None:
+    found, said = post(body, **{"Accept-Language": "en"})
+    assert found == status
+    assert detail in said["detail"]
+
+
+def test_a_line_with_a_member_twice_ends_the_batch_there(post: Post, b07: Table) -> None:
+    lines = [json.dumps(SHOE[0]), '{"event": "burn_card", "shoe": 1, "card": "2h", "card": "3h", "key": "b"}']
+    status, said = post("\n".join(lines), kind="application/x-ndjson")
+    assert (status, said["code"], said["field"], len(said["recorded"])) == (422, "repeated", "card", 1)
+    assert b07.events.count() == 1
+
+
+def test_a_shoe_left_behind_is_told_with_the_one_that_came_after(post: Post) -> None:
+    post([*SHOE, line("shoe_opened", 20, hand=None, shoe=7, ruleset="commission")])
+    status, said = post(line("betting_opened", 21))
+    assert (status, said["detail"]) == (422, "shoe: shoe 1 is over: shoe 7 was opened after it")
+
+
+def test_a_packed_body_is_not_taken(post: Post) -> None:
+    status, said = post(SHOE, **{"Content-Encoding": "gzip"})
+    assert status == 415
+    assert "Content-Encoding: gzip" in said["detail"]
+    assert post(SHOE, **{"Content-Encoding": "identity"})[0] == 201
+
+
+def test_devices_are_told_that_they_are_devices(client: Client, key: str, venue: Venue, post: Post, b07: Table) -> None:
+    for address in ("incidents/", "decisions/", "reports/"):
+        answer = client.get(f"/api/v1/{address}", headers={"Authorization": f"Bearer {key}"})
+        assert answer.status_code == 403
+        assert answer.json()["detail"].startswith("A device may not do this")
+    plain = make_device(venue, b07, supervises=False, code="SHOE-2")
+    assert post(SHOE, key=plain)[1]["detail"] == "Only a device that supervises may do this."
+    read = client.get("/api/v1/tables/B99/", headers={"Authorization": f"Bearer {key}"})
+    assert post(SHOE, code="B99")[1]["detail"] == read.json()["detail"] == "There is no table B99 here."

@@ -100,7 +100,7 @@ def state(fold: TableFold) -> Any:
         ("shoe-open:standard", "shoe", "shoe-opened"),
         ("shoe:2 hand:1 open", "shoe", "no-shoe"),
         ("shoe:2 burn:5h", "shoe", "no-shoe"),
-        ("shoe:2 shoe-open:standard shoe:1 hand:1 open", "shoe", "shoe-closed"),
+        ("shoe:2 shoe-open:standard shoe:1 hand:1 open", "shoe", "shoe-left"),
         ("shoe:2 shoe-open:standard shoe:1 shoe-open:standard", "shoe", "shoe-behind"),
     ],
 )

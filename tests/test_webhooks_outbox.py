@@ -731,3 +731,15 @@ def test_the_document_names_every_field(venue: Venue) -> None:
             assert f"`{field.name}`" in page, field.name
     for kind in (*Kind.values, "webhook.test"):
         assert f"`{kind}`" in page
+
+
+def test_a_test_is_waited_for_a_few_seconds_only(
+    hook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wire.OF_TEST <= 5
+    monkeypatch.setattr(wire, "OF_TEST", 0.3)
+    receiver.answering = slowly
+    began = time.monotonic()
+    row = outbox.send_test(hook, b"{}")
+    assert time.monotonic() - began < 2
+    assert (row.status, row.outcome, row.attempts) == ("discarded", "slow", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -142,6 +143,7 @@ def test_made_shown_once_tested_and_rotated(malee: Client, receiver: Receiver) -
     failed = hook.deliveries.first()
     assert failed is not None
     assert (failed.status, failed.attempts) == (Status.DISCARDED, 1)
+    assert "Test failed" in text(malee.get(f"/webhooks/{hook.pk}/"))
     page = text(malee.get(f"/webhooks/messages/{failed.pk}/"))
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert" not in page
@@ -171,6 +173,16 @@ def test_changed_and_switched_off(malee: Client, venue: Venue) -> None:
     assert (hook.is_active, hook.off_because) == (True, "")
     malee.post(f"/webhooks/{hook.pk}/delete/")
     assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "169.254.169.254", "[fd00::1]", "[::1]"])
+def test_an_address_inside_is_refused_as_long_as_the_settings_do(malee: Client, host: str, settings: Any) -> None:
+    settings.WEBHOOK_PRIVATE_NETWORKS = ()
+    response = malee.post("/webhooks/new/", given(f"https://{host}/hook"))
+    assert response.status_code == 422
+    assert "WEBHOOK_PRIVATE_NETWORKS has to allow it first" in text(response)
+    settings.WEBHOOK_PRIVATE_NETWORKS = tuple(map(ip_network, ("10.0.0.0/8", "169.254.0.0/16", "fd00::/8", "::1/128")))
+    assert malee.post("/webhooks/new/", given(f"https://{host}/hook")).status_code == 302
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Max
 
 from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, Writer
-from dealing.models import TableEvent
+from dealing.models import Hand, TableEvent
 from dealing.permissions import check_event, member_of, reaches
-from dealing.rules.events import BurnCard, Event, EventError, ShoeOpened, format_time, parse_event
+from dealing.rules.events import Amended, BurnCard, Event, EventError, ShoeOpened, format_time, parse_event
 
 from .verdicts import Found, Raised, raised_by, verdict
 
@@ -37,11 +39,15 @@ class NoSuchTable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An event as it was read. `stamp`: it has no time of its own and is given that of now less `ago`."""
+    """An event as it was read. `stamp`: it has no time of its own and is given that of now less `ago`.
+
+    `as_before`: an amendment whose entry has none; it is given the time and the `by` of the entry that it puts right.
+    """
 
     event: Event
     stamp: bool
     ago: dt.timedelta
+    as_before: bool = False
 
 
 @dataclass(slots=True)
@@ -85,10 +91,14 @@ def read(item: Any, code: str, user: Any) -> Sent:
     by = device.code if device is not None else member.code if member is not None else user.get_username()
     if line.setdefault("by", by) != by and device is None:
         raise LogError("by", "by-another")
+    entry = line.get("entry")
+    as_before = isinstance(entry, Mapping) and "at" not in entry
+    if isinstance(entry, Mapping):
+        line["entry"] = {"at": _NO_TIME, "table": table, **entry}
     event = parse_event({"at": _NO_TIME, **line})
     if event.table != code:
         raise LogError("table", "not-this-table", value=table, table=code)
-    return Sent(event, "at" not in line, ago)
+    return Sent(event, "at" not in line, ago, as_before)
 
 
 def _ago(line: dict[str, Any]) -> dt.timedelta:
@@ -120,7 +130,7 @@ def record_in_order(
             break
     while True:
         with transaction.atomic():
-            batch = _Batch(user, code, settlement)
+            batch = _Batch(user, code, settlement, sent[0].event.key if sent else None)
             answers = batch.record(sent, expected_seq)
             if batch.stopped is not None:
                 # What a refused event leaves of a writer is not to be relied upon: once more, without it.
@@ -134,14 +144,15 @@ def record_in_order(
 class _Batch:
     """One try at recording a batch; made inside a transaction, holds the lock on the table."""
 
-    def __init__(self, user: Any, code: str, settlement: bool) -> None:
+    def __init__(self, user: Any, code: str, settlement: bool, key: str | None) -> None:
         try:
-            self._writer = Writer(code, user.get_username(), partial(check_event, user))
+            self._writer = Writer(code, user.get_username(), partial(check_event, user), key)
         except EventError as error:
             raise NoSuchTable from error
         if not reaches(user, self._writer.table):
             raise NoSuchTable
         self._settlement = settlement
+        self._rows: dict[int, TableEvent] = {}
         self.stopped: Refused | None = None
 
     def record(self, sent: Sequence[Sent], expected_seq: int | None) -> list[dict[str, Any]]:
@@ -150,17 +161,48 @@ class _Batch:
         raised, answers = Raised(writer), []
         for index, one in enumerate(sent):
             try:
-                raised.before(one.event)
-                row, duplicate = writer.append(one.event, expected_seq, stamp=one.stamp, ago=one.ago)
+                event = self._as_before(one.event) if one.as_before else one.event
+                raised.before(event)
+                row, duplicate = writer.append(event, expected_seq, stamp=one.stamp, ago=one.ago)
             except (EventError, PermissionDenied) as error:
                 self.stopped = Refused(index, error)
                 return []
+            self._rows[row.seq] = row
             if not duplicate:
                 expected_seq = None
             found = raised_by(writer.table, [row]).get(row.seq, []) if duplicate else raised.after()
-            answers.append(self._answer(index, row, one.event, duplicate, found))
+            answers.append(self._answer(index, row, event, duplicate, found))
         writer.save()
         return answers
+
+    def _as_before(self, event: Event) -> Event:
+        """An amendment with the time and, where it names nobody, the `by` of the entry that it puts right."""
+        if not isinstance(event, Amended) or event.entry is None:
+            return event
+        row = self._rows.get(event.seq) or self._writer.table.events.filter(seq=event.seq).first()
+        if row is None:
+            return event  # which is refused for that
+        before = row.parse()
+        entry = msgspec.structs.replace(event.entry, at=before.at, by=event.entry.by or before.by)
+        return msgspec.structs.replace(event, entry=entry)
+
+    def _skipped(self, row: TableEvent, duplicate: bool) -> list[int] | None:
+        """The first and the last of the hands that were left out right before one that begins with this row."""
+        place, writer = (row.shoe_number, row.hand_number), self._writer
+        if place[1] is None:
+            return None
+        if duplicate:
+            hand = writer.hand(*place)
+            if hand is None or hand.first_seq != row.seq:
+                return None
+            before = Hand.objects.filter(shoe=hand.shoe, number__lt=hand.number)
+            last = before.aggregate(last=Max("number"))["last"] or 0
+        else:
+            shoe, fold = writer.fold.shoe, writer.fold.hand
+            if shoe is None or fold is None or fold.trail[0][0] != row.seq or shoe.hands >= fold.number:
+                return None
+            last = max((hand for _shoe, hand in writer.touched if hand is not None and hand < fold.number), default=0)
+        return [last + 1, place[1] - 1] if last + 1 < place[1] else None
 
     def _answer(
         self, index: int, row: TableEvent, event: Event, duplicate: bool, raised: list[Found]
@@ -177,6 +219,8 @@ class _Batch:
             "duplicate": duplicate,
             **verdict(shoe, hand, raised, self._settlement),
         }
+        if skipped := self._skipped(row, duplicate):
+            answer["skipped"] = skipped
         if isinstance(event, BurnCard | ShoeOpened):
             opened = writer.fold.shoe
             if opened is not None and opened.number == row.shoe_number and opened.burn_due is not None:

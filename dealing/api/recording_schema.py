@@ -62,7 +62,45 @@ _EVENT: Final[dict[str, Any]] = {
         "by": {"type": "string", "minLength": 1, "maxLength": 64, "description": "Who saw it; else the device's code."},
     },
 }
-_CARD: Final = {"event": "card", "shoe": 3, "hand": 12, "to": "B3", "card": "6h", "key": "shoe-1-000481"}
+#: One of each that a device has to know, by what it is called.
+_SENT: Final[dict[str, dict[str, Any]]] = {
+    "A card": {"event": "card", "shoe": 3, "hand": 12, "to": "B3", "card": "6h", "key": "shoe-1-000481"},
+    "A new shoe": {"event": "shoe_opened", "shoe": 4, "ruleset": "commission", "key": "shoe-1-000482"},
+    "A bet": {
+        "event": "bet",
+        "shoe": 3,
+        "hand": 12,
+        "seat": 5,
+        "bet": "banker",
+        "stake": "500.00",
+        "key": "shoe-1-000470",
+    },
+    "An entry put right": {
+        "event": "amended",
+        "shoe": 3,
+        "hand": 12,
+        "seq": 2031,
+        "entry": {"event": "card", "shoe": 3, "hand": 12, "to": "B3", "card": "7h"},
+        "reason": "read wrongly",
+        "key": "shoe-1-000483",
+    },
+    "An entry withdrawn": {
+        "event": "amended",
+        "shoe": 3,
+        "hand": 12,
+        "seq": 2031,
+        "reason": "no card was dealt",
+        "key": "shoe-1-000484",
+    },
+    "A void hand": {
+        "event": "voided",
+        "shoe": 3,
+        "hand": 12,
+        "scope": "hand",
+        "reason": "decided by the manager",
+        "key": "shoe-1-000485",
+    },
+}
 
 
 class PlacedFindingSerializer(FindingSerializer):
@@ -89,6 +127,13 @@ class RecordedEventSerializer(serializers.Serializer[Any]):
     result = ResultSerializer(allow_null=True)
     findings = PlacedFindingSerializer(many=True, help_text="All of the hand, or of the shoe beside its hands.")
     settlement = SettlementSerializer(many=True, required=False, help_text="Where `settlement=true` asks for it.")
+    skipped = serializers.ListField(
+        child=serializers.IntegerField(min_value=1),
+        required=False,
+        min_length=2,
+        max_length=2,
+        help_text="Where a hand begins and numbers before it were left out: the first and the last of these.",
+    )
     burn_due = serializers.IntegerField(
         required=False,
         min_value=1,
@@ -145,7 +190,10 @@ record_schema = extend_schema(
         (503, PROBLEM): OpenApiResponse(ProblemSerializer, "Not now; send it again with the same keys."),
     },
     examples=[
-        OpenApiExample("A card", value=_CARD, request_only=True),
+        *(
+            OpenApiExample(name, value=value, request_only=True, media_type="application/json")
+            for name, value in _SENT.items()
+        ),
         OpenApiExample(
             "On the wrong side",
             value={"table": "B07", "events": [_ANSWER]},

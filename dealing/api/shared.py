@@ -18,6 +18,7 @@ from dealing.models import TABLE_CODE
 from dealing.permissions import May, may, refusal, roles
 
 from .paging import CURSOR, PAGE_SIZE, CursorPages
+from .problems import Problem
 
 #: The characters of a table's code, as the description of the API writes them.
 CODE_PATTERN: Final = r"^[A-Z0-9-]{1,16}$"
@@ -29,7 +30,7 @@ class Needs(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         """By the one table of `dealing.permissions`."""
         what: May = view.needs
-        self.message = refusal(what) if roles(request.user) else refusal(May.READ)
+        self.message = refusal(what, request.user) if roles(request.user) else refusal(May.READ)
         return may(request.user, what)
 
 
@@ -53,6 +54,9 @@ class _Guarded(APIView):
         if str(request.method) not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
+        if (packed := request.headers.get("Content-Encoding", "identity").lower()) != "identity":
+            detail = _("What is sent is read as it is: leave out “Content-Encoding: %(kind)s”, and do not pack it.")
+            raise Problem("unsupported-media-type", detail % {"kind": packed[:20]})
         asked = getattr(self, "action", None) or str(request.method).lower()
         if asked != "list" and (unknown := sorted(set(request.query_params) - self.params.get(asked, set()))):
             raise serializers.ValidationError({name: [_("There is no such parameter here.")] for name in unknown})

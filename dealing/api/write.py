@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import PermissionDenied
@@ -57,9 +59,12 @@ class EventsParser(BaseParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """The events, in order."""
         try:
-            read = decode_line(read_body(stream, parser_context))
+            read = decoded(read_body(stream, parser_context))
         except EventError as error:
-            raise Problem("malformed", explain(error)) from error
+            why = error.params["detail"] if error.code == "not-json" else explain(error)
+            raise Problem("malformed", _("The body is not JSON: %(reason)s") % {"reason": why}) from error
+        if not isinstance(read, list | dict):
+            raise Problem("malformed", _("The body is neither a JSON object nor an array of such."))
         return read if isinstance(read, list) else [read]
 
 
@@ -73,9 +78,27 @@ class LinesParser(BaseParser):
         return [_line(line) for line in read_body(stream, parser_context).splitlines() if line.strip()]
 
 
+def decoded(text: bytes) -> object:
+    """What a text says as JSON. Raises `EventError` where it is none, or an object has a member twice."""
+    read = decode_line(text)
+    # Of two members of one name it kept the last, and nobody knows which one was meant.
+    twice: list[str] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) != len(dict(pairs)):
+            names = [name for name, _value in pairs]
+            twice.append(next(name for name in names if names.count(name) > 1))
+
+    with suppress(ValueError, RecursionError):  # numbers without end: these are refused for what they say
+        json.loads(text.decode(), object_pairs_hook=members)
+    if twice:
+        raise EventError(twice[0], "repeated")
+    return read
+
+
 def _line(line: bytes) -> Any:
     try:
-        return decode_line(line)
+        return decoded(line)
     except EventError as error:
         return error
 
@@ -95,7 +118,7 @@ class RecordsEvents:
         """
         user = request.user
         if not may(user, May.RECORD):
-            raise PermissionDenied(refusal(May.RECORD) if roles(user) else refusal(May.READ))
+            raise PermissionDenied(refusal(May.RECORD, user) if roles(user) else refusal(May.READ))
         expected, settlement = _asked(request.query_params)
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             raise Problem("length-required")  # by WSGI it cannot be told where such a body ends
@@ -107,7 +130,7 @@ class RecordsEvents:
         try:
             done = record_in_order(user, table, items, expected_seq=expected, settlement=settlement)
         except NoSuchTable as error:
-            raise Problem("not-found", _("There is no such table here, or it is none of yours.")) from error
+            raise Problem("not-found", _("There is no table %(code)s here.") % {"code": table}) from error
         if done.refused is not None:
             _refuse(items, done, done.refused)
         answer = {"table": table, "events": done.answers}

@@ -25,6 +25,7 @@ from dealing.rules.tableau import PLACES, Place
 MESSAGES: Final[dict[str, str]] = {
     "not-json": "this is not a JSON object ({detail})",
     "not-an-object": "one JSON object a line is wanted",
+    "repeated": "stands there twice",
     "missing": "is missing",
     "unknown-key": "is not a key of {event}",
     "unknown-event": "{value} is not an event of the log",
@@ -421,14 +422,14 @@ def _entry(key: str, value: Any) -> Event:
         raise EventError(f"{key}.{error.key}", error.code, **error.params) from None
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, most: int = 40) -> str:
     """A value as it may stand in a message: short and on one line."""
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):  # an integer of thousands of digits, lists in lists in lists
         text = type(value).__name__
     text = "".join(c if c.isprintable() else "?" for c in text)
-    return f"'{text}'" if len(text) <= 40 else f"'{text[:40]}…'"
+    return f"'{text}'" if len(text) <= most else f"'{text[:most]}…'"
 
 
 _place = _choice(*PLACES)
@@ -585,7 +586,7 @@ def decode_line(line: str | bytes) -> object:
     try:
         return _decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise EventError("event", "not-json", detail=_shown(str(error)).strip("'")) from None
+        raise EventError("event", "not-json", detail=_shown(str(error), 120).strip("'")) from None
 
 
 def event_as_dict(event: Event) -> dict[str, object]:

@@ -69,6 +69,7 @@ REFUSALS: Final[dict[str, str]] = {
     "shoe-opened": "shoe {shoe} was opened already",
     "shoe-behind": "shoe {shoe} comes after shoe {last} in the log; shoe numbers only grow",
     "shoe-closed": "shoe {shoe} is closed",
+    "shoe-left": "shoe {shoe} is over: shoe {last} was opened after it",
     "hand-behind": "hand {hand} is over; the table is at hand {last}",
     "no-hand": "hand {hand} of shoe {shoe} was never dealt",
     "hand-closed": "hand {hand} is closed",

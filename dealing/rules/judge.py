@@ -424,7 +424,7 @@ class TableFold:
 
     def _no_shoe(self, event: Event) -> EventRefused:
         if self.shoe is not None and event.shoe < self.shoe.number:
-            return EventRefused("shoe", "shoe-closed", shoe=event.shoe)
+            return EventRefused("shoe", "shoe-left", shoe=event.shoe, last=self.shoe.number)
         return EventRefused("shoe", "no-shoe", shoe=event.shoe)
 
     def _begin(self, seq: int, event: Event, shoe: ShoeFold, number: int) -> Left:

@@ -253,6 +253,7 @@ def _post(delivery: WebhookDelivery, now: dt.datetime) -> wire.Answer:
         delivery.webhook.url,
         body,
         {**signed, "Content-Type": "application/json", "User-Agent": "baccarat-audit webhooks/1"},
+        wire.OF_TEST if delivery.kind == TEST else None,
     )
 
 
