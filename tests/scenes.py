@@ -139,9 +139,13 @@ def _arrange_connections(venue: Any) -> None:
 
     now = timezone.now()
     made = {"created_at": now - dt.timedelta(days=40), "created_by": MANAGER}
-    for code, name, keys in (("SHOE-C01", "Shoe of C01", 2), ("CAM-PIT", "Camera over the pit", 1), ("SPARE", "", 0)):
-        device = Device.objects.create(venue=venue, code=code, name=name, is_active=bool(keys), **made)
-        device.tables.set(Table.objects.filter(code=code.removeprefix("SHOE-")) if keys > 1 else [])
+    for device_code, name, keys in (
+        ("SHOE-C01", "Shoe of C01", 2),
+        ("CAM-PIT", "Camera over the pit", 1),
+        ("SPARE", "", 0),
+    ):
+        device = Device.objects.create(venue=venue, code=device_code, name=name, is_active=bool(keys), **made)
+        device.tables.set(Table.objects.filter(code=device_code.removeprefix("SHOE-")) if keys > 1 else [])
         for _ in range(keys):
             key, _secret = make_key(device, MANAGER)
         if keys > 1:
@@ -150,18 +154,35 @@ def _arrange_connections(venue: Any) -> None:
         ("Ticket system", WebhookDelivery.Status.SENT, WebhookDelivery.Outcome.TAKEN, 204),
         ("Surveillance", WebhookDelivery.Status.DEAD, WebhookDelivery.Outcome.ANSWERED, 500),
     )
-    for pk, (name, status, outcome, code) in enumerate(told, 1):
+    for pk, (receiver, status, outcome, code) in enumerate(told, 1):
         hook = Webhook.objects.create(
-            pk=pk, venue=venue, name=name, url=f"https://{name.lower().replace(' ', '-')}.example/hooks/baccarat",
-            kinds=Kind.values, secret=sealing.seal(signing.make_secret()),
-            changed_at=now, changed_by=MANAGER, **made,
-        )  # fmt: skip
+            pk=pk,
+            venue=venue,
+            name=receiver,
+            url=f"https://{receiver.lower().replace(' ', '-')}.example/hooks/baccarat",
+            kinds=Kind.values,
+            secret=sealing.seal(signing.make_secret()),
+            changed_at=now,
+            changed_by=MANAGER,
+            **made,
+        )
         for number in range(3):
             WebhookDelivery.objects.create(
-                webhook=hook, event=uuid.uuid4(), kind=Kind.OPENED, key=f"incident {number}", body=b"{}",
-                made_at=now, queued_at=now, tried_at=now, sent_at=now if code == 204 else None,
-                attempts=1, seconds=0.2, status=status, outcome=outcome, code=code,
-            )  # fmt: skip
+                webhook=hook,
+                event=uuid.uuid4(),
+                kind=Kind.OPENED,
+                key=f"incident {number}",
+                body=b"{}",
+                made_at=now,
+                queued_at=now,
+                tried_at=now,
+                sent_at=now if status == WebhookDelivery.Status.SENT else None,
+                attempts=1,
+                seconds=0.2,
+                status=status,
+                outcome=outcome,
+                code=code,
+            )
     TrailWalk.objects.create(
         name="trail of table C03",
         venue=venue,

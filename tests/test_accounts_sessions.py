@@ -190,6 +190,14 @@ def test_the_one_used_longest_ago_ends_when_there_are_too_many(people: People, s
     assert SecurityEvent.objects.filter(kind="sessions ended", person="recorder").count() == 1
 
 
+def test_who_logs_in_again_in_the_same_session_ends_none(people: People, settings: Any) -> None:
+    settings.SESSIONS_PER_PERSON = 2
+    people("recorder")
+    here, there = log_in("recorder"), log_in("recorder")
+    here.post("/login/", {"username": "recorder", "password": PASSWORD})
+    assert [inside(client) for client in (here, there)] == [True, True]
+
+
 # The list of one's own.
 
 

@@ -140,8 +140,8 @@ def test_it_is_of_its_own_house_alone(client: Client, house: House, people: Peop
     verify_tables()
     client.force_login(people("manager"))
     user = people("manager")
-    user.staff_member.venue = hill  # type: ignore[attr-defined]
-    user.staff_member.save()  # type: ignore[attr-defined]
+    user.staff_member.venue = hill
+    user.staff_member.save()
     assert "not what was written" not in words(client.get("/reports/status/"))
     # What guards the rows guards those of all.
     TrailWalk.objects.filter(name="the database").update(
