@@ -78,7 +78,11 @@ def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
     body = _body(_kind(error), detail, context["request"], more)
-    return Response(body, status=error.status_code, headers=headers, content_type=PROBLEM)
+    answer = Response(body, status=error.status_code, headers=headers, content_type=PROBLEM)
+    if isinstance(error, Problem) and wait:  # as it should be: Django would call it an error of ours
+        logger.info("%s: %s", context["request"].path, detail)
+        setattr(answer, "_has_been_logged", True)  # noqa: B010 - an attribute of Django's
+    return answer
 
 
 def problem_answer(request: HttpRequest, name: str, detail: str = "") -> HttpResponse:

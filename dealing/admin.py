@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.text import capfirst
 
+from dealing.console import words
 from dealing.models import BetLimit, Dealer, DealerShift, Hand, Shoe, StaffMember, Table, TableEvent, Venue
 
 
@@ -51,6 +54,13 @@ class TableAdmin(admin.ModelAdmin):
     inlines = (BetLimitInline,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Table | None = None) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """The ruleset is one of those that are installed."""
+        if db_field.name != "ruleset":
+            return super().formfield_for_dbfield(db_field, request, **kwargs)
+        names = [("", "---------"), *((name, words.ruleset(name)) for name in ruleset_names())]
+        return forms.ChoiceField(label=capfirst(db_field.verbose_name), choices=names)
+
         return (*self.readonly_fields, "code") if obj is not None and obj.last_seq else self.readonly_fields
 
     def save_model(self, request: HttpRequest, obj: Table, form: Any, change: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,7 +165,7 @@ def test_an_administrator_of_all_houses_says_of_which_a_device_is(malee: Client,
     assert Device.objects.get(code="H-1").venue == hill
 
 
-def test_from_the_command_line(venue: Venue, table: MakeTable) -> None:
+def test_from_the_command_line(venue: Venue, table: MakeTable, tmp_path: Path) -> None:
     table("B07")
     table("B08")
 
@@ -181,12 +182,21 @@ def test_from_the_command_line(venue: Venue, table: MakeTable) -> None:
     assert [bool(keys.known(one)) for one in (first, second)] == [False, True]
     Venue.objects.create(code="HILL", name="Hill House")
     for arguments, why in (
-        (("SHOE-9", "--table", "X1"), "there is no table X1"),
+        (("SHOE-9", "--table", "X1"), r"there is no table X1 \(known: B07, B08\)"),
         (("shoe", "--table", "B07"), "Use 1 to 32"),
-        (("SHOE-8",), "name its house"),
+        (("SHOE-8",), r"name its house: --venue \(known: HILL, RIVER\)"),
         (("SHOE-8", "--venue", "HILL", "--table", "B07"), "of another house"),
         (("SHOE-9", "--venue", "HILL"), "belongs to house RIVER"),
     ):
         with pytest.raises(CommandError, match=why):
             key(*arguments)
     assert Device.objects.count() == 1
+    into = tmp_path / "key"
+    assert key("SHOE-9", "--table", "B07", "--output", str(into)) == ""
+    assert keys.known(into.read_text().strip()) is not None
+    assert into.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(CommandError, match="Is a directory"):
+        key("SHOE-9", "--table", "B07", "--output", str(tmp_path))
+    with pytest.raises(CommandError, match="no house NONE"):
+        key("SHOE-8", "--venue", "NONE", "--output", str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import threading
 import time
@@ -158,7 +159,7 @@ def test_only_for_who_may_read_the_table(listener: Listener, table: MakeTable, p
 
 
 @pytest.mark.sqlite
-def test_as_many_as_the_process_can_bear(listener: Listener, settings: Any) -> None:
+def test_as_many_as_the_process_can_bear(listener: Listener, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
     settings.FEEDS_PER_PROCESS = 2
     held = []
     for _ in range(2):
@@ -167,6 +168,7 @@ def test_as_many_as_the_process_can_bear(listener: Listener, settings: Any) -> N
         held.append(answer)
     full = listener.open()
     assert (full.status_code, full["Retry-After"]) == (503, "5")
+    assert not [one for one in caplog.records if one.levelno > logging.INFO], "nothing is wrong with that"
     assert full.json()["type"].endswith("#unavailable")
     for answer in held:
         answer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,7 @@ from django.urls import reverse
 
 from dealing.log import record_many
 from dealing.models import Hand, Shoe, StaffMember, Table, TableEvent, Venue
+from dealing.rules.rulesets import ruleset_names
 from tests.conftest import MakeTable, People
 from tests.table_logs import Lines
 
@@ -111,3 +113,11 @@ def test_the_head_of_a_log_is_left_alone(boss: Client, log: None) -> None:
     after = Table.objects.get()
     assert (after.name, after.ruleset, after.code) == ("By the door", "standard", "B07")
     assert (after.last_seq, after.last_hash, after.last_at) == (table.last_seq, table.last_hash, table.last_at)
+
+
+def test_a_tables_ruleset_is_one_of_the_installed(boss: Client, table: MakeTable) -> None:
+    made = table("B09", ruleset="insurance")
+    page = boss.get(reverse("admin:dealing_table_change", args=[made.pk])).content.decode()
+    assert '<option value="insurance" selected>' in page
+    shown = page.partition('name="ruleset"')[2].partition("</select>")[0]
+    assert set(re.findall('option value="([a-z-]+)"', shown)) == set(ruleset_names())

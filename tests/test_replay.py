@@ -158,6 +158,9 @@ def test_distances_of_time_are_kept_divided_by_the_speed() -> None:
     due = [one.due for one in replay.plan(lines, speed=10.0)]
     assert due == [pytest.approx(since.total_seconds() / 10) for since in apart]
     assert {one.due for one in replay.plan(lines, speed=0.0)} == {0.0}
+    lines[5:] = [line.replace("2026-07-11", "2026-07-12") for line in lines[5:]]
+    due = [one.due for one in replay.plan(lines, speed=10.0, longest=30.0)]
+    assert due[5] - due[4] == pytest.approx(3.0), "a day counts for as much as was allowed"
 
 
 def test_keys_are_the_same_each_time_and_an_events_own_stays() -> None:

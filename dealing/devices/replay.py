@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -46,15 +47,23 @@ class Planned:
 
 
 def plan(
-    lines: Iterable[str], *, speed: float, table: str = "", to: str = "", keep_times: bool = False
+    lines: Iterable[str],
+    *,
+    speed: float,
+    longest: float = math.inf,
+    table: str = "",
+    to: str = "",
+    keep_times: bool = False,
 ) -> Iterator[Planned]:
     """The lines of a log file as they are to be sent, `due` in seconds after the first; `speed` 0: all of them at once.
 
+    `longest`: a break in the file, such as the day between two shoes, counts for so many seconds at most.
     `table`: only this one's lines. `to`: send them to that table instead. `keep_times`: with the times of the file, as
     an archive wants it; else the server stamps each as it comes. A line without key gets one that is made of what it
     says and where it stands, so that the same file sent again is recognised. Raises `Stopped` for a line that is none.
     """
-    first: datetime | None = None
+    before: datetime | None = None
+    due = 0.0
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -72,9 +81,10 @@ def plan(
         line["table"] = to or own
         if not keep_times:
             del line["at"]
-        if first is None:
-            first = at
-        yield Planned(number, line["table"], (at - first).total_seconds() / speed if speed else 0.0, line)
+        if before is not None and speed:
+            due += min((at - before).total_seconds(), longest) / speed
+        before = at
+        yield Planned(number, line["table"], due, line)
 
 
 class Sender:

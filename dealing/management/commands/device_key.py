@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -32,6 +33,11 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="what it is called")
         parser.add_argument("--supervises", action="store_true", help="may open and close shoes and amend, too")
         parser.add_argument(
+            "--output",
+            metavar="FILE",
+            help="write the key into this file, which nobody else may read, instead of standard output",
+        )
+        parser.add_argument(
             "--rotate",
             type=float,
             metavar="HOURS",
@@ -40,12 +46,21 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(
-        self, *args: Any, code: str, table: list[str], venue: str, name: str, supervises: bool, **options: Any
+        self,
+        *args: Any,
+        code: str,
+        table: list[str],
+        venue: str,
+        name: str,
+        supervises: bool,
+        output: str | None = None,
+        **options: Any,
     ) -> None:
         device = Device.objects.filter(code=code).first()
         tables = list(Table.objects.filter(code__in=table))
         if missing := sorted(set(table) - {found.code for found in tables}):
-            raise CommandError(f"there is no table {', '.join(missing)}")
+            known = ", ".join(Table.objects.order_by("code").values_list("code", flat=True)) or "none"
+            raise CommandError(f"there is no table {', '.join(missing)} (known: {known})")
         if device is None:
             house = self._house(venue, tables)
             device = Device(venue=house, code=code, name=name, supervises=supervises)
@@ -63,7 +78,14 @@ class Command(BaseCommand):
             _row, text = make_key(device, ACTOR)
         else:
             _row, text = rotate(device, ACTOR, dt.timedelta(hours=options["rotate"]))
-        self.stdout.write(text)
+        if output is None:
+            self.stdout.write(text)
+            return
+        try:
+            with open(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(text + "\n")
+        except OSError as error:
+            raise CommandError(f"{output}: {error.strerror}") from error
 
     @staticmethod
     def _house(venue: str, tables: list[Table]) -> Venue:
@@ -71,5 +93,7 @@ class Command(BaseCommand):
             return tables[0].venue
         houses = Venue.objects.filter(code=venue) if venue else Venue.objects.all()
         if len(houses) != 1:
-            raise CommandError(f"there is no house {venue}" if venue else "name its house: --venue")
+            known = ", ".join(Venue.objects.order_by("code").values_list("code", flat=True)) or "none"
+            said = f"there is no house {venue}" if venue else "name its house: --venue"
+            raise CommandError(f"{said} (known: {known})")
         return houses[0]

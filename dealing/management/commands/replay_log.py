@@ -24,6 +24,13 @@ def _speed(text: str) -> float:
     return speed
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError("0 or more is wanted")
+    return seconds
+
+
 def _batch(text: str) -> int:
     size = int(text)
     if not 1 <= size <= 500:
@@ -52,6 +59,13 @@ class Command(BaseCommand):
             "is put right by another than who recorded it",
         )
         parser.add_argument("--speed", type=_speed, default=1.0, help="10: ten times as fast; 0: as fast as it goes")
+        parser.add_argument(
+            "--longest-break",
+            type=_seconds,
+            default=math.inf,
+            metavar="SECONDS",
+            help="a longer break in the file, such as the day between two shoes, counts for so many seconds",
+        )
         parser.add_argument("--table", default="", metavar="CODE", help="only the lines of this table")
         parser.add_argument("--to", default="", metavar="CODE", help="send them to this table instead")
         parser.add_argument("--batch", type=_batch, default=1, metavar="N", help="up to N events in a request, if due")
@@ -88,6 +102,7 @@ class Command(BaseCommand):
             planned = plan(
                 stream,
                 speed=options["speed"],
+                longest=options["longest_break"],
                 table=options["table"],
                 to=options["to"],
                 keep_times=options["times"] == "file",
