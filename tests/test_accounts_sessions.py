@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from baccarat_audit import settings as project
+from dealing.accounts import sessions
 from dealing.accounts.models import SecurityEvent, Session
 from dealing.accounts.standing import SEEN_EVERY
 from dealing.devices.keys import make_key, revoke
@@ -190,12 +191,15 @@ def test_the_one_used_longest_ago_ends_when_there_are_too_many(people: People, s
     assert SecurityEvent.objects.filter(kind="sessions ended", person="recorder").count() == 1
 
 
-def test_who_logs_in_again_in_the_same_session_ends_none(people: People, settings: Any) -> None:
+def test_the_session_in_which_somebody_logs_in_again_is_not_counted_twice(people: People, settings: Any) -> None:
     settings.SESSIONS_PER_PERSON = 2
-    people("recorder")
+    user = people("recorder")
     here, there = log_in("recorder"), log_in("recorder")
-    here.post("/login/", {"username": "recorder", "password": PASSWORD})
+    assert sessions.end_oldest(user, here.session.session_key) == 0
     assert [inside(client) for client in (here, there)] == [True, True]
+    settings.SESSIONS_PER_PERSON = 1
+    assert sessions.end_oldest(user, here.session.session_key) == 1
+    assert [inside(client) for client in (here, there)] == [True, False]
 
 
 # The list of one's own.
