@@ -6,15 +6,17 @@ In a migration::
 
 A superuser of the database can drop a trigger; the hash chain (`manage.py verify_log`) shows what was done then. On
 SQLite a later migration that rebuilds a table loses its triggers without a word: install them again in that migration.
-`missing()` names the triggers that are not there; `verify_log` and the tests ask it.
+`missing()` names the triggers that are not there or are not these; `verify_log` and the tests ask it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -31,15 +33,17 @@ def message(table: str) -> str:
 def _sqlite(table: str, unique: Unique) -> list[str]:
     refuse = f"SELECT RAISE(ABORT, '{message(table)}'); END"
     # INSERT OR REPLACE deletes the rows in its way without firing delete triggers, so an insert may find none there.
-    clashes = " OR ".join(
-        f'EXISTS (SELECT 1 FROM "{table}" WHERE {" AND ".join(f"{c} = NEW.{c}" for c in columns)})'  # noqa: S608  # names of ours
-        for columns in [["id"], *unique]
-    )
+    clashes = " OR ".join(_clash(table, columns) for columns in [["id"], *unique])
     return [
         f'CREATE TRIGGER "{PREFIX}_{table}_update" BEFORE UPDATE ON "{table}" BEGIN {refuse}',
         f'CREATE TRIGGER "{PREFIX}_{table}_delete" BEFORE DELETE ON "{table}" BEGIN {refuse}',
         f'CREATE TRIGGER "{PREFIX}_{table}_insert" BEFORE INSERT ON "{table}" WHEN {clashes} BEGIN {refuse}',
     ]
+
+
+def _clash(table: str, columns: Sequence[str]) -> str:
+    same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
+    return f'EXISTS (SELECT 1 FROM "{table}" WHERE {same})'  # noqa: S608  # names of ours
 
 
 def _postgresql(table: str) -> list[str]:
@@ -107,11 +111,72 @@ def _installed(connection: BaseDatabaseWrapper) -> list[tuple[str, str, str, boo
 
 
 def missing(table: str, using: str = DEFAULT_DB_ALIAS) -> list[str]:
-    """The triggers that should guard `table` and do not (dropped or disabled)."""
+    """The triggers that should guard `table` and do not: dropped, disabled, or another one under the same name."""
     connection = connections[using]
-    events = ("update", "delete", "insert") if connection.vendor == "sqlite" else ("row", "truncate")
-    there = {name for name, _, _, enabled in _installed(connection) if enabled}
-    return [name for name in (f"{PREFIX}_{table}_{event}" for event in events) if name not in there]
+    if connection.vendor == "sqlite":
+        expected = {name: _sql(sql) for name, sql in zip(_names(table, _SQLITE), _sqlite(table, ()), strict=True)}
+        guards = {name: _sql(sql) for name, _, sql, _ in _installed(connection)}
+        return [name for name, sql in expected.items() if not _guards(guards.get(name), sql, table)]
+    function, *statements = map(_sql, _postgresql(table))
+    expected = dict(zip(_names(table, _POSTGRESQL), statements, strict=True))
+    body = function.partition(" AS $$ ")[2].removesuffix(" $$")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.tgname, pg_get_triggerdef(t.oid), p.prosrc FROM pg_trigger t "
+            "JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
+            "WHERE c.relname = %s AND pg_table_is_visible(c.oid) AND t.tgenabled IN ('O', 'A')",
+            [table],
+        )
+        there = {name: (_sql(_QUALIFIED.sub("", sql)), _sql(source)) for name, sql, source in cursor.fetchall()}
+    return [name for name, sql in expected.items() if there.get(name) != (_ordered(sql), body)]
+
+
+_SQLITE: Final = ("update", "delete", "insert")
+_POSTGRESQL: Final = ("row", "truncate")
+#: The schema that PostgreSQL puts before the names of the table and the function.
+_QUALIFIED: Final = re.compile(r"(?<= )\w+\.(?=\w)")
+
+
+def _names(table: str, events: Sequence[str]) -> list[str]:
+    return [f"{PREFIX}_{table}_{event}" for event in events]
+
+
+def _sql(text: str) -> str:
+    """A statement without quotes around names, and with single spaces."""
+    return " ".join(text.replace('"', "").split())
+
+
+def _ordered(sql: str) -> str:
+    """As PostgreSQL writes it."""
+    return sql.replace("UPDATE OR DELETE", "DELETE OR UPDATE")
+
+
+def _guards(there: str | None, due: str, table: str) -> bool:
+    """Whether a trigger of SQLite is the one that is due; that on inserts may look for more than the id."""
+    begins, _, ends = due.partition(" BEGIN ")
+    if there is None or " WHEN " not in begins:
+        return there == due
+    if not there.startswith(begins) or not there.endswith(f" BEGIN {ends}"):
+        return False
+    more = there[len(begins) : -len(f" BEGIN {ends}")]
+    one = r"\w+ = NEW\.\w+"
+    clash = rf" OR EXISTS \(SELECT 1 FROM {table} WHERE {one}(?: AND {one})*\)"  # noqa: S608  # a pattern
+    if not re.fullmatch(rf"(?:{clash})*", more):
+        return False
+    if any(left != right for left, right in re.findall(r"(\w+) = NEW\.(\w+)", more)):
+        return False
+    return all(_sql(_clash(table, columns)) in more for columns in _unique(table))
+
+
+def _unique(table: str) -> Iterator[list[str]]:
+    """The sets of columns that are unique in a table, beside its id."""
+    for model in apps.get_models():
+        if model._meta.db_table != table:
+            continue
+        names = [[field.name] for field in model._meta.local_fields if field.unique and not field.primary_key]
+        names += [list(one.fields) for one in model._meta.total_unique_constraints]
+        for fields in names:
+            yield [str(model._meta.get_field(name).column) for name in fields]
 
 
 @contextmanager

@@ -100,6 +100,55 @@ def test_a_missing_guard_is_noticed(row: TableEvent) -> None:
     refused(f"DELETE FROM {LOG}")
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("name", "another"),
+    [
+        ("update", f"BEFORE UPDATE ON {LOG} WHEN 0 BEGIN SELECT RAISE(ABORT, '{triggers.message(LOG)}'); END"),
+        ("delete", f"BEFORE DELETE ON {LOG} BEGIN SELECT 1; END"),
+        (
+            "insert",
+            f"BEFORE INSERT ON {LOG} WHEN EXISTS (SELECT 1 FROM {LOG} WHERE id = NEW.id) "
+            f"BEGIN SELECT RAISE(ABORT, '{triggers.message(LOG)}'); END",
+        ),
+        ("insert", f"BEFORE INSERT ON {LOG} WHEN 0 BEGIN SELECT RAISE(ABORT, '{triggers.message(LOG)}'); END"),
+    ],
+)
+def test_another_trigger_under_the_name_is_noticed_on_sqlite(row: TableEvent, name: str, another: str) -> None:
+    full = f"append_only_{LOG}_{name}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {full}")
+        cursor.execute(f"CREATE TRIGGER {full} {another}")
+    assert triggers.missing(LOG) == [full]
+
+
+@pytest.mark.postgresql
+def test_another_trigger_under_the_name_is_noticed_on_postgresql(row: TableEvent) -> None:
+    function = f"append_only_{LOG}"
+    rows, truncate = f"{function}_row", f"{function}_truncate"
+
+    def tried(*statements: str) -> list[str]:
+        with transaction.atomic(), connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            found = triggers.missing(LOG)
+            transaction.set_rollback(True)
+        return found
+
+    connection.check_constraints()
+    assert tried(f"ALTER TABLE {LOG} ENABLE REPLICA TRIGGER {rows}") == [rows]
+    assert tried(f"ALTER TABLE {LOG} DISABLE TRIGGER {truncate}") == [truncate]
+    assert tried(
+        f"DROP TRIGGER {rows} ON {LOG}",
+        f"CREATE TRIGGER {rows} BEFORE UPDATE OR DELETE ON {LOG} FOR EACH ROW WHEN (false) "
+        f"EXECUTE FUNCTION {function}()",
+    ) == [rows]
+    assert tried(
+        f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$"
+    ) == [rows, truncate]
+    assert tried() == []
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_migration_goes_both_ways(table: MakeTable) -> None:
     call_command("migrate", "dealing", "0001", verbosity=0)
