@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 
 from dealing.console import words
 from dealing.models import BetLimit, Dealer, DealerShift, Hand, Shoe, StaffMember, Table, TableEvent, Venue
+from dealing.rules.rulesets import ruleset_names
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -53,7 +54,6 @@ class TableAdmin(admin.ModelAdmin):
     readonly_fields = ("last_seq", "last_at", "last_hash")
     inlines = (BetLimitInline,)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Table | None = None) -> Any:
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """The ruleset is one of those that are installed."""
         if db_field.name != "ruleset":
@@ -61,6 +61,7 @@ class TableAdmin(admin.ModelAdmin):
         names = [("", "---------"), *((name, words.ruleset(name)) for name in ruleset_names())]
         return forms.ChoiceField(label=capfirst(db_field.verbose_name), choices=names)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Table | None = None) -> Any:
         return (*self.readonly_fields, "code") if obj is not None and obj.last_seq else self.readonly_fields
 
     def save_model(self, request: HttpRequest, obj: Table, form: Any, change: bool) -> None:
@@ -92,14 +93,13 @@ class DealerAdmin(admin.ModelAdmin):
 
 
 @admin.register(DealerShift)
-class DealerShiftAdmin(admin.ModelAdmin):
-    """Who dealt where and when; to be put right here where somebody forgot to say so at the table."""
+class DealerShiftAdmin(ReadOnlyAdmin):
+    """Who dealt where and when, to look at; the pages about dealers put it right, and say who did."""
 
     list_display = ("table", "dealer", "started_at", "ended_at", "recorded_by")
     list_filter = ("table",)
     list_select_related = ("table", "dealer")
     search_fields = ("dealer__code", "dealer__name")
-    autocomplete_fields = ("dealer",)
 
 
 @admin.register(Shoe)

@@ -19,6 +19,7 @@ from dealing import rows
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.rules.events import Event, EventError, HandClosed, ShoeClosed, ShoeOpened, parse_line
 from dealing.rules.judge import LATE, EventRefused, HandAudit, HandFold, ShoeFold, TableFold, effective
+from dealing.signals import table_rebuilt
 
 Numbered = tuple[int, Event]
 Fields = dict[str, Any]
@@ -250,7 +251,7 @@ def shoe_rows(table: Table, number: int) -> list[Numbered]:
     return [(seq, parse_line(payload)) for seq, payload in lines]
 
 
-def _refolded(table: Table) -> Iterator[tuple[int, Refolded]]:
+def refolded_shoes(table: Table) -> Iterator[tuple[int, Refolded]]:
     """Every shoe number in the table's log with its fold, in order; a shoe at a time is held in memory."""
     numbers = TableEvent.objects.filter(table=table).order_by("shoe_number").values_list("shoe_number", flat=True)
     waiting: tuple[int, list[Numbered]] | None = None
@@ -275,6 +276,8 @@ class Rebuilt:
     hands: int = 0
     changed: int = 0
     deleted: int = 0
+    #: What the apps above put right with it, a line each.
+    beside: list[str] = field(default_factory=list)
 
 
 def rebuild_table(code: str) -> Rebuilt:
@@ -286,7 +289,7 @@ def rebuild_table(code: str) -> Rebuilt:
     with transaction.atomic():
         table = Table.objects.select_for_update().get(code=code)
         kept = []
-        for number, refolded in _refolded(table):
+        for number, refolded in refolded_shoes(table):
             saved = save_shoe(table, number, refolded)
             if refolded.shoe is not None:
                 kept.append(number)
@@ -296,13 +299,16 @@ def rebuild_table(code: str) -> Rebuilt:
             out.deleted += len(saved.gone)
         vanished = Shoe.objects.filter(table=table).exclude(number__in=kept)
         out.deleted += Hand.objects.filter(shoe__in=vanished).delete()[0] + vanished.delete()[0]
+        # So whoever waits for the lock sees that what they have seen of the table is old (`dealing.log.lock_table`).
+        Table.objects.filter(pk=table.pk).update(last_seq=table.last_seq)
+        out.beside = [said for _, said in table_rebuilt.send(Table, table=table, actor="rebuild") if said]
     return out
 
 
 def differences(table: Table) -> Iterator[str]:
     """How the stored shoes and hands differ from what the log says, a line each."""
     shoes = {shoe.number: shoe for shoe in Shoe.objects.filter(table=table)}
-    for number, refolded in _refolded(table):
+    for number, refolded in refolded_shoes(table):
         shoe = shoes.pop(number, None)
         where = f"{table.code} shoe {number}"
         if refolded.shoe is None:

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from dealing import dates
 from dealing.models import Dealer, DealerShift, Table
 from dealing.permissions import May, check
+from dealing.signals import shifts_changed
 
 
 def shift_now(table: Table) -> DealerShift | None:
@@ -57,10 +58,13 @@ def do_change_dealer(table: Table, dealer: Dealer, user: User, *, seen: int | No
         now = timezone.now()
         for shift in elsewhere:
             shift.refresh_from_db(fields=["ended_at"])  # its table's own people may have ended it meanwhile
-        _end([shift for shift in (current, *elsewhere) if shift is not None and shift.ended_at is None], now)
-        return DealerShift.objects.create(
+        ended = [shift for shift in (current, *elsewhere) if shift is not None and shift.ended_at is None]
+        _end(ended, now)
+        made = DealerShift.objects.create(
             table=table, dealer=dealer, started_at=_not_before(table, dealer, now), recorded_by=user.get_username()
         )
+        tell([*ended, made], user.get_username())
+        return made
 
 
 def do_end_shift(table: Table, user: User, *, seen: int | None = None) -> DealerShift:
@@ -73,6 +77,7 @@ def do_end_shift(table: Table, user: User, *, seen: int | None = None) -> Dealer
         if current is None:
             raise ValidationError(_("No dealer is recorded at this table."), code="nobody")
         _end([current], timezone.now())
+        tell([current], user.get_username())
         return current
 
 
@@ -103,8 +108,18 @@ def do_correct_shift(
         _check(kept)
         kept.save()
         said = _told(kept) if shift is None else f"{before} -> {_told(kept)}"
+        tell([kept], user.get_username())
         LogEntry.objects.log_actions(user.pk, [kept], ADDITION if shift is None else CHANGE, said, single_object=True)
         return kept
+
+
+def tell(shifts: Iterable[DealerShift], actor: str) -> None:
+    """Announce shifts that were made or changed, inside the transaction that holds the locks of their tables."""
+    by_table: dict[int, list[DealerShift]] = {}
+    for shift in shifts:
+        by_table.setdefault(shift.table_id, []).append(shift)
+    for table in Table.objects.filter(pk__in=by_table).select_related("venue").order_by("pk"):
+        shifts_changed.send(DealerShift, table=table, shifts=by_table[table.pk], actor=actor)
 
 
 def overlapping(shift: DealerShift) -> QuerySet[DealerShift]:

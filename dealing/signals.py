@@ -16,6 +16,20 @@ from django.dispatch import Signal
 #: clean   whether none of these hands and shoes had a finding before; left out where that is not known
 event_recorded = Signal()
 
+#: Sent by `dealing.projections.rebuild_table` inside its transaction, when a table's shoes and hands were made again. A
+#: receiver answers what it put right, in a line, or an empty text. Keyword arguments:
+#:
+#: table   the locked `Table`
+#: actor   who is said to have done it
+table_rebuilt = Signal()
+
+#: Sent by `dealing.shifts` inside the transaction that changes who deals, or when. Keyword arguments:
+#:
+#: table   the locked `Table`
+#: shifts  its `DealerShift`s that were made or changed
+#: actor   who did it
+shifts_changed = Signal()
+
 #: Asked before entries are taken back. A receiver answers why they carry out a decision, in the user's language, else
 #: an empty text. Keyword arguments:
 #:

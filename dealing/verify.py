@@ -193,7 +193,7 @@ class Walk:
             return Broken(self.code, last, "its time is not the one at the table's head")
         lost = triggers.missing(TableEvent._meta.db_table)
         if lost:
-            problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing or disabled"
+            problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing, disabled or replaced"
             return Broken(self.code, None, problem, unguarded=True)
         return None
 
@@ -304,7 +304,8 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What `verify_log` was asked: the tables, and what else; see its options. `files`: read attached files too.
+    """What `verify_log` was asked: the tables, and what else; see its options. `files`: read attached files too;
+    `projections`: judge the log again.
 
     `keep`: what is found is to be kept, in place of what was found before.
     """
@@ -315,6 +316,7 @@ class Asked:
     files: bool = True
     heads: str = ""
     public_key: str = ""
+    projections: bool = False
 
 
 #: Whoever keeps something beside the logs adds here what verifies it. It may raise `CommandError` for a bad option.

@@ -32,6 +32,12 @@ from .wording import obstacle_text, unanswered_text
 
 Finding = Mapping[str, Any]
 Place = tuple[int, int | None]
+#: By shoe and hand (None: the shoe outside its hands): the ruleset and the findings.
+Judged = dict[Place, tuple[str, Sequence[Finding]]]
+#: What a finding is held against the log by.
+FINDING_COLUMNS: Final = (
+    *("position", "code", "seq", "cards", "state", "rules", "ruling", "options", "mandatory", "closed_by_rule"),
+)
 
 #: The incident that is being decided: what becomes of it on the way is not told, what it comes to is.
 _being_decided: ContextVar[int | None] = ContextVar("being_decided", default=None)
@@ -53,7 +59,7 @@ def sync_incidents(
 
     `clean`: none of them had a finding before, so that an incident without one has been withdrawn already.
     """
-    found: dict[Place, tuple[str, Sequence[Finding]]] = {}
+    found: Judged = {}
     for shoe in shoes:
         # A shoe that an amendment took out of the log has no row any more.
         found[shoe.number, None] = (shoe.ruleset, shoe.audit["findings"] if shoe.pk else ())
@@ -78,6 +84,19 @@ def sync_incidents(
     note_incidents(table, changed, row.actor)
 
 
+def resync_incidents(table: Table, judged: Judged, actor: str) -> list[Incident]:
+    """Make all incidents of a table, which is locked, what was judged; those that were different."""
+    known = {(one.shoe_number, one.hand_number): one for one in Incident.objects.filter(table=table)}
+    changed: list[Incident] = []
+    for place, incident in known.items():
+        ruleset, findings = judged.get(place, (incident.ruleset, ()))
+        changed += _sync(table, place, ruleset, findings, incident)
+    for place in sorted(judged.keys() - known.keys(), key=lambda place: (place[0], place[1] or 0)):
+        changed += _sync(table, place, *judged[place], None)
+    note_incidents(table, changed, actor)
+    return changed
+
+
 def _sync(
     table: Table, place: Place, ruleset: str, findings: Sequence[Finding], incident: Incident | None
 ) -> list[Incident]:
@@ -98,7 +117,8 @@ def _sync(
     before = incident.status if incident.pk else None
     decision = incident.decisions.order_by("number").last() if incident.pk else None
     status = status_of(findings, decision)
-    same = [row.as_dict() for row in rows] == list(findings)
+    due = finding_rows(incident, findings)
+    same = [_columns(row) for row in rows] == [_columns(row) for row in due]
     if same and (incident.status, incident.ruleset) == (status, ruleset):
         return []
     incident.status, incident.ruleset = status, ruleset
@@ -107,10 +127,14 @@ def _sync(
     if not same:
         if rows:
             incident.findings.all().delete()
-        IncidentFinding.objects.bulk_create(finding_rows(incident, findings))
+        IncidentFinding.objects.bulk_create(due)
     if incident.pk != _being_decided.get():
         telling.incident_changed(incident, before, findings)
     return [incident]
+
+
+def _columns(row: IncidentFinding) -> list[Any]:
+    return [getattr(row, name) for name in FINDING_COLUMNS]
 
 
 def finding_rows(incident: Incident, findings: Iterable[Finding]) -> list[IncidentFinding]:

@@ -9,6 +9,7 @@ import datetime as dt
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +26,12 @@ from PIL import Image
 
 from dealing import seal_keys, triggers
 from dealing.chain import row_hash
-from dealing.models import Table, TableEvent, Venue
+from dealing.models import Dealer, DealerShift, Table, TableEvent, Venue
+from dealing.shifts import do_change_dealer, do_correct_shift
 from incidents import attachments
 from incidents.evidence import do_attach_file
 from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentReview
-from incidents.reports import runs
+from incidents.reports import runs, trail_words
 from incidents.services import do_decide_incident, do_review_incident
 from incidents.trail import adopting, heads, signing
 from incidents.trail.models import SignedHead, Trail, TrailEntry, genesis_hash
@@ -498,4 +500,43 @@ def test_trails_of_tables_are_in_nobodys_way(table: MakeTable, people: People) -
     )
     assert (said[0], said[1], said[3]) == ("B07", said[2], 3), said
     assert run()[0] == 0
-    assert TrailEntry.objects.values("trail").distinct().count() == 3
+    assert TrailEntry.objects.values("trail").distinct().count() == 4
+
+
+# --- dealers' shifts, and that heads were signed --------------------------------------------------------------------
+
+
+@pytest.fixture
+def shift(house: House, people: People) -> DealerShift:
+    """A dealer's shift at the table, put right once."""
+    dealer = Dealer.objects.create(venue=house.table.venue, code="D7", name="Dao")
+    made = do_change_dealer(house.table, dealer, people("recorder", "rung"))
+    began = made.started_at - dt.timedelta(hours=1)
+    return do_correct_shift(house.table, people("supervisor"), dealer, began, None, shift=made)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE dealing_dealershift SET started_at = '2026-01-01 00:00:00'", "was changed: started_at"),
+        ("UPDATE dealing_dealershift SET recorded_by = 'nobody'", "was changed: recorded_by"),
+        ("DELETE FROM dealing_dealershift", "was deleted"),
+    ],
+)
+def test_a_shift_that_was_changed_is_named(shift: DealerShift, change: str, said: str) -> None:
+    assert run()[0] == 0
+    sql(change)
+    (line,) = wrong()
+    assert re.match(rf"trail of table B07 position \d+: shift {shift.pk} .*{said}$|.*{said}$", line)
+    assert f"shift {shift.pk}" in line
+    problem = line.partition(": ")[2]
+    assert trail_words.words(problem) != problem
+
+
+def test_that_heads_were_signed_outlives_them(night: AuditReport) -> None:
+    """All signed heads are gone, and the copies too: the trail still says that there were."""
+    (head,) = SignedHead.objects.all()
+    sql("DELETE FROM trail_signedhead")
+    shutil.rmtree(heads.copies(night.venue), ignore_errors=True)
+    assert wrong() == [f"trail of house RIVER position 2: signed statement {head.pk} was deleted"]
+    assert "signed heads" in trail_words.words(f"signed statement {head.pk} was deleted")

@@ -20,7 +20,7 @@ from dealing.models import Dealer, DealerShift, Shoe, Table, TableEvent, Venue
 from dealing.rules.events import Called, CardDealt, Event, EventError, ShoeOpened, format_event, parse_line
 from dealing.rules.judge import FROM_SHEET
 from dealing.sheets.making import KnownShoe, Plan, Told, events
-from dealing.shifts import overlapping
+from dealing.shifts import overlapping, tell
 
 #: Refused rows that are named one by one.
 NAMED: Final = 200
@@ -351,6 +351,7 @@ def write_shifts(plan: Plan, venue: Venue, actor: str) -> Shifts:
             others = list(overlapping(shift)[:2])
             if not others:
                 shift.save()
+                tell([shift], actor)
                 out.written += 1
             elif all((o.table_id, o.dealer_id, o.started_at) == (table.pk, dealer.pk, one.started_at) for o in others):
                 out.known += 1

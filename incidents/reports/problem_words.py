@@ -165,7 +165,7 @@ CHAIN: Final = (
         gettext_lazy("The last entry is not the one that was recorded last: its time is another."),
     ),
     said(
-        "the rows are whole, but nothing guards them: (?P<what>.*) is missing or disabled",
+        "the rows are whole, but nothing guards them: (?P<what>.*) is missing(?: or disabled|, disabled or replaced)",
         gettext_lazy("The entries are whole, but the database does not guard them against changes now ({what})."),
     ),
 )

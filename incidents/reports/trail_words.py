@@ -12,7 +12,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentReview
+from dealing.models import DealerShift
+from dealing.wording import finding_title
+from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentFinding, IncidentReview
+from incidents.trail.models import SignedHead
 
 from .problem_words import CHAIN, Said, again, column_name
 from .problem_words import said as _said
@@ -24,12 +27,15 @@ _ROWS: Final[dict[str, tuple[Promise, type]]] = {
     "review note": (gettext_lazy("review note"), IncidentReview),
     "attachment": (gettext_lazy("attachment"), IncidentAttachment),
     "report": (gettext_lazy("report"), AuditReport),
+    "shift": (gettext_lazy("dealer shift"), DealerShift),
+    "signed statement": (gettext_lazy("signed heads"), SignedHead),
 }
 _KINDS: Final[dict[str, Promise]] = {
     "nightly": pgettext_lazy("kind of report", "nightly"),
     "monthly": pgettext_lazy("kind of report", "monthly"),
 }
 _ROW: Final = rf"(?P<row>{'|'.join(_ROWS)}) (?P<n>\d+)(?: \(.*\))?"
+_FINDING: Final = r"incident (?P<n>\d+)(?: \(.*\))?: its finding (?P<position>\d+) \((?P<code>[\w-]+)\)"
 _HEADS: Final = r"the signed heads (?P<number>\d+) of (?P<day>\S+)"
 
 
@@ -47,6 +53,11 @@ def _column(model: type, name: str) -> str:
         return str(model._meta.get_field(name).verbose_name)  # type: ignore[attr-defined]
     except FieldDoesNotExist:
         return column_name(name)
+
+
+def _finding(found: dict[str, str]) -> dict[str, str]:
+    names = [_column(IncidentFinding, name) for name in found.get("what", "").split(", ")]
+    return {**found, "code": str(finding_title(found["code"])), "what": ", ".join(names)}
 
 
 def _report(found: dict[str, str]) -> dict[str, str]:
@@ -98,8 +109,33 @@ TRAIL: Final[tuple[Said, ...]] = (
         gettext_lazy("{n} entries were written, and there are {there}."),
     ),
     _said(
-        "nothing guards its rows: (?P<what>.*) is missing or disabled",
+        "nothing guards its rows: (?P<what>.*) is missing(?: or disabled|, disabled or replaced)",
         gettext_lazy("The database does not guard what was written against changes now ({what})."),
+    ),
+    # Findings, which follow from the log.
+    _said(
+        rf"{_FINDING} is missing",
+        gettext_lazy("Finding {position} ({code}) of the incident {n} was deleted."),
+        _finding,
+    ),
+    _said(
+        rf"{_FINDING} was changed: (?P<what>.*)",
+        gettext_lazy("Finding {position} ({code}) of the incident {n} is not what the log says: {what}."),
+        _finding,
+    ),
+    _said(
+        rf"{_FINDING} was put in: the log has no such finding",
+        gettext_lazy("Finding {position} ({code}) of the incident {n} is not in the log."),
+        _finding,
+    ),
+    _said(
+        r"the incident of shoe (?P<shoe>\d+) is missing: the log has findings there \((?P<codes>.*)\)",
+        gettext_lazy("The log has findings on shoe {shoe} ({codes}), and the incident is not there."),
+    ),
+    _said(
+        r"the incident of shoe (?P<shoe>\d+) hand (?P<hand>\d+) is missing: "
+        r"the log has findings there \((?P<codes>.*)\)",
+        gettext_lazy("The log has findings on shoe {shoe}, hand {hand} ({codes}), and the incident is not there."),
     ),
     # Signed heads.
     _said(
@@ -184,7 +220,7 @@ TRAIL: Final[tuple[Said, ...]] = (
     ),
 )
 
-_TABLE, _FILES = "trail of table ", "files of table "
+_TABLE, _FILES, _FINDINGS = "trail of table ", "files of table ", "findings of table "
 _HOUSE, _SIGNED = "trail of house ", "signed heads of "
 
 
@@ -197,6 +233,8 @@ def where(of: str) -> str:
     """What it is wrong with; a table's log by the code of the table."""
     if of.startswith(_TABLE):
         return _("Incidents of %(table)s") % {"table": of.removeprefix(_TABLE)}
+    if of.startswith(_FINDINGS):
+        return _("Findings of %(table)s") % {"table": of.removeprefix(_FINDINGS)}
     if of.startswith(_FILES):
         return _("Files of %(table)s") % {"table": of.removeprefix(_FILES)}
     if of.startswith(_HOUSE):

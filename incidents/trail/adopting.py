@@ -10,13 +10,15 @@ from .models import scope_of
 from .writing import Book, Kind, write
 
 _BATCH: Final = 500
-#: Where the rows of each kind are in the models of `incidents`.
+#: The app and the model of the rows of each kind.
 _MODELS: Final = {
-    Kind.INCIDENT: "Incident",
-    Kind.DECISION: "Decision",
-    Kind.REVIEW: "IncidentReview",
-    Kind.ATTACHMENT: "IncidentAttachment",
-    Kind.REPORT: "AuditReport",
+    Kind.INCIDENT: ("incidents", "Incident"),
+    Kind.DECISION: ("incidents", "Decision"),
+    Kind.REVIEW: ("incidents", "IncidentReview"),
+    Kind.ATTACHMENT: ("incidents", "IncidentAttachment"),
+    Kind.REPORT: ("incidents", "AuditReport"),
+    Kind.SHIFT: ("dealing", "DealerShift"),
+    Kind.SIGNED: ("trail", "SignedHead"),
 }
 
 
@@ -29,8 +31,10 @@ def adopt(model: Callable[[str, str], Any], actor: str) -> int:
         adopter.rows(book, Kind.INCIDENT, {"table_id": pk})
         for kind in (Kind.DECISION, Kind.REVIEW, Kind.ATTACHMENT):
             adopter.rows(book, kind, {"incident__table_id": pk})
+        adopter.rows(book, Kind.SHIFT, {"table_id": pk})
     for pk, code in model("dealing", "Venue").objects.order_by("code").values_list("pk", "code"):
-        adopter.rows(Book(pk, None, scope_of(code, None)), Kind.REPORT, {"venue_id": pk})
+        for kind in (Kind.REPORT, Kind.SIGNED):
+            adopter.rows(Book(pk, None, scope_of(code, None)), kind, {"venue_id": pk})
     return adopter.count
 
 
@@ -42,7 +46,7 @@ class _Adopter:
         self._own = {"trail_model": model("trail", "Trail"), "entry_model": model("trail", "TrailEntry")}
 
     def rows(self, book: Book, kind: Kind, where: dict[str, int]) -> None:
-        for batch in self._batches(kind, self.model("incidents", _MODELS[kind]).objects.filter(**where)):
+        for batch in self._batches(kind, self.model(*_MODELS[kind]).objects.filter(**where)):
             given = [(kind.value, row.pk, contents.payload(kind, row, adopted=True)) for row in batch]
             write(book, given, self.actor, **self._own)
             self.count += len(batch)

@@ -14,8 +14,13 @@ class TrailConfig(AppConfig):
 
     def ready(self) -> None:
         """Have `verify_log` look at these too."""
+        from dealing.signals import shifts_changed, table_rebuilt
         from dealing.verify import BESIDE
 
         from .checking import check_heads, check_trails
+        from .findings import check_findings, restore
+        from .writing import note_shifts
 
-        BESIDE.extend([check_trails, check_heads])
+        BESIDE.extend([check_trails, check_findings, check_heads])
+        shifts_changed.connect(note_shifts, dispatch_uid="incidents.trail.shifts")
+        table_rebuilt.connect(restore, dispatch_uid="incidents.trail.restore")

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 from dealing import seal_keys, seals, triggers
 from dealing.chain import row_hash
-from dealing.models import Table, TableEvent, Venue
+from dealing.models import DealerShift, Table, TableEvent, Venue
 from dealing.tampering import examine
 from dealing.verify import Asked, Beside, Broken
 from incidents import attachments
@@ -34,10 +34,15 @@ _MODELS: Final[dict[str, Any]] = {
     Kind.REVIEW: IncidentReview,
     Kind.ATTACHMENT: IncidentAttachment,
     Kind.REPORT: AuditReport,
+    Kind.SHIFT: DealerShift,
+    Kind.SIGNED: SignedHead,
 }
+#: What is in the trail of a table, and what in that of a house.
+_OF_TABLE: Final = (Kind.INCIDENT, Kind.DECISION, Kind.REVIEW, Kind.ATTACHMENT, Kind.SHIFT)
+_OF_HOUSE: Final = (Kind.REPORT, Kind.SIGNED)
 _GUARDED: Final = (
     *("trail_trailentry", "trail_signedhead", "incidents_decision", "incidents_incidentreview"),
-    *("incidents_incidentattachment", "incidents_auditreport"),
+    *("incidents_incidentattachment", "incidents_auditreport", "accounts_securityevent"),
 )
 _BATCH: Final = 500
 
@@ -53,7 +58,7 @@ def check_trails(asked: Asked) -> Iterator[Beside]:
                 walks.keep(found, venue, table)
             yield found
     lost = [name for table in _GUARDED for name in triggers.missing(table)]
-    problem = f"nothing guards its rows: {', '.join(lost)} is missing or disabled"
+    problem = f"nothing guards its rows: {', '.join(lost)} is missing, disabled or replaced"
     guards = (Broken("the database", None, problem, unguarded=True),) if lost else ()
     database = Beside("the database", "", guards)
     if asked.keep:
@@ -90,7 +95,7 @@ class _Checked:
         trail = Trail.objects.filter(venue=self.venue, table=self.table).first()
         entries = TrailEntry.objects.filter(trail=trail).order_by("seq")
         newest = self._walk(trail, entries)
-        for kind in (Kind.INCIDENT, Kind.DECISION, Kind.REVIEW, Kind.ATTACHMENT) if self.table else (Kind.REPORT,):
+        for kind in _OF_TABLE if self.table else _OF_HOUSE:
             self._rows(kind, newest.get(kind, {}))
         count = 0 if trail is None else trail.last_seq
         summary = f"{count} entries, whole; head {trail.last_hash}" if trail is not None and count else ""
@@ -134,10 +139,12 @@ class _Checked:
     def _rows(self, kind: Kind, newest: dict[int, TrailEntry]) -> None:
         """Hold the rows of now against the newest entry of each."""
         rows = _MODELS[kind].objects.order_by("pk")
-        if kind == Kind.REPORT:
+        if kind in _OF_HOUSE:
             rows = rows.filter(venue=self.venue).select_related("venue")
         elif kind == Kind.INCIDENT:
             rows = rows.filter(table=self.table).select_related("table")
+        elif kind == Kind.SHIFT:
+            rows = rows.filter(table=self.table).select_related("table", "dealer")
         else:
             rows = rows.filter(incident__table=self.table).select_related("incident__table")
         seen = set()
@@ -174,6 +181,8 @@ _NAMES: Final[dict[str, str]] = {
     Kind.REVIEW: "review note",
     Kind.ATTACHMENT: "attachment",
     Kind.REPORT: "report",
+    Kind.SHIFT: "shift",
+    Kind.SIGNED: "signed statement",
 }
 
 

@@ -11,7 +11,7 @@ import json
 from decimal import Decimal
 from typing import Any, Final
 
-#: The columns of each kind, by attribute. `figures` of a report are kept as SHA-256 over their canonical JSON.
+#: The columns of each kind, by attribute. `figures` and `statement` are kept as SHA-256 over their canonical JSON.
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "incident": (
         *("table_id", "shoe_number", "hand_number", "ruleset", "status", "opened_at", "opened_seq", "version"),
@@ -33,6 +33,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         *("venue_id", "kind", "day", "revision", "run_id", "cause", "made_at", "hands", "events", "findings"),
         *("attention", "flags", "chain_whole", "figures"),
     ),
+    "shift": ("table_id", "dealer_id", "started_at", "ended_at", "recorded_by"),
+    "signed": ("venue_id", "number", "signed_at", "report_id", "statement", "signature"),
 }
 
 
@@ -47,7 +49,7 @@ def columns(kind: str, row: Any) -> dict[str, Any]:
 
 def plain(name: str, value: Any) -> Any:
     """A value as it stands in an entry: times in UTC with six decimals, amounts as text with two."""
-    if name == "figures":
+    if name in ("figures", "statement"):
         return digest(value)
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).isoformat(timespec="microseconds")

@@ -18,6 +18,7 @@ from incidents.models import AuditReport
 from . import contents, signing
 from .models import SignedHead, Trail
 from .statement import HOUSE_TRAIL, Statement, digest
+from .writing import note_signed
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ def sign(venue: Venue, report: AuditReport | None = None) -> SignedHead:
             statement=text,
             signature=base64.b64encode(key.sign(text.encode())).decode(),
         )
+        note_signed(made)
         transaction.on_commit(lambda: keep_copy(made))
     logger.info("heads of %s signed: number %d, %s", venue.code, made.number, digest(text))
     return made

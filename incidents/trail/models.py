@@ -1,7 +1,7 @@
-"""What was done with incidents and reports, as rows that only grow; and the heads of all logs, signed.
+"""What was done with incidents, reports and dealers' shifts, as rows that only grow; and the heads of all logs, signed.
 
-A table has one `Trail`, of its incidents; a house has one, of its reports. A `TrailEntry` holds what a row of
-`incidents` was when it was made or changed, chained and sealed as the rows of a table's log are (`dealing.chain`,
+A table has one `Trail`, of its incidents and shifts; a house has one, of its reports and signed heads. A `TrailEntry`
+holds what a row was when it was made or changed, chained and sealed as the rows of a table's log are (`dealing.chain`,
 `dealing.seals`). A `SignedHead` says how far every log and trail of a house had come, signed with a key outside the
 database. A `TrailWalk` is what the last look at one of these found.
 """
@@ -73,6 +73,8 @@ class TrailEntry(models.Model):
         REVIEW = "review", _("review note")
         ATTACHMENT = "attachment", _("attachment")
         REPORT = "report", _("report")
+        SHIFT = "shift", _("dealer shift")
+        SIGNED = "signed", _("signed heads")
 
     trail = models.ForeignKey(
         Trail, verbose_name=_("trail"), on_delete=models.PROTECT, related_name="entries", db_index=False

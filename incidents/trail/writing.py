@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from dealing import seal_keys, seals
 from dealing.chain import row_hash
-from dealing.models import Table
+from dealing.models import DealerShift, Table
 from incidents.models import AuditReport, Incident
 
 from . import contents
-from .models import Trail, TrailEntry, genesis_hash, scope_of
+from .models import SignedHead, Trail, TrailEntry, genesis_hash, scope_of
 
 Kind = TrailEntry.Kind
 
@@ -41,6 +41,19 @@ def note_report(report: AuditReport) -> None:
     report = AuditReport.objects.select_related("venue").get(pk=report.pk)
     book = Book(report.venue_id, None, scope_of(report.venue.code, None))
     write(book, [(Kind.REPORT, report.pk, contents.payload(Kind.REPORT, report))], "audit")
+
+
+def note_shifts(*, table: Table, shifts: Sequence[DealerShift], actor: str, **_signal: Any) -> None:
+    """Shifts at a table, which is locked, were made or changed."""
+    kept = DealerShift.objects.filter(pk__in=[shift.pk for shift in shifts]).order_by("pk")
+    write(Book.of_table(table), [(Kind.SHIFT, one.pk, contents.payload(Kind.SHIFT, one)) for one in kept], actor)
+
+
+def note_signed(head: SignedHead) -> None:
+    """Heads of a house, which is locked, were signed: that they were is in the trail, wherever they are then."""
+    head = SignedHead.objects.select_related("venue").get(pk=head.pk)
+    book = Book(head.venue_id, None, scope_of(head.venue.code, None))
+    write(book, [(Kind.SIGNED, head.pk, contents.payload(Kind.SIGNED, head))], "audit")
 
 
 class Book(NamedTuple):

@@ -16,7 +16,7 @@ from dealing.verify import verify_table
 
 class Command(LogCommand):
     help = (
-        "Throw the shoes and hands of each table away and make them again from its log, a transaction a table. "
+        "Make the shoes, hands and incidents of each table again from its log, a transaction a table. "
         "Exit 1: a log is broken, and its table was left as it is."
     )
 
@@ -50,5 +50,7 @@ class Command(LogCommand):
                 f"{code}: {rebuilt.shoes} shoes, {rebuilt.hands} hands; {rebuilt.changed} were different, "
                 f"{rebuilt.deleted} are gone"
             )
+            for said in rebuilt.beside:
+                self.stdout.write(f"{code}: {said}")
         if not whole:
             sys.exit(1)

@@ -30,7 +30,7 @@ class Command(LogCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("tables", nargs="*", metavar="TABLE", help="default: every table")
         parser.add_argument(
-            "--projections", action="store_true", help="also judge the log again and compare the shoes and hands stored"
+            "--projections", action="store_true", help="also judge the log again and compare shoes, hands and incidents"
         )
         parser.add_argument("--json", action="store_true", help="answer with one JSON object")
         parser.add_argument("--chain-only", action="store_true", help="leave the seals out, where no key is at hand")
@@ -66,6 +66,7 @@ class Command(LogCommand):
             files=not options["no_files"],
             heads=options["heads"],
             public_key=options["public_key"],
+            projections=projections,
         )
         for check in BESIDE:
             for found in check(asked):

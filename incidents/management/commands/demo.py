@@ -25,6 +25,7 @@ from dealing.models import Shoe as ShoeRow
 from dealing.people import AUDITOR, MANAGER, RECORDER, SUPERVISOR, ensure_groups
 from dealing.rules.events import CardDealt, Event
 from dealing.rules.rulesets import get_ruleset
+from dealing.shifts import tell
 from dealing.simulator import Mistake, simulate_shoe
 from incidents.models import Incident
 from incidents.selectors import Case, load_case
@@ -392,7 +393,9 @@ def _take_turns(pit: Pit, table: Table, dealers: Sequence[Dealer]) -> None:
             shifts.append(
                 DealerShift(table=table, dealer=dealer, started_at=began, ended_at=ended, recorded_by=pit.recorder)
             )
-    DealerShift.objects.bulk_create(shifts)
+    with transaction.atomic():
+        Table.objects.select_for_update().get(pk=table.pk)
+        tell(DealerShift.objects.bulk_create(shifts), pit.recorder)
 
 
 def _decide_older(user: User, before: dt.datetime) -> None:
