@@ -56,6 +56,13 @@ BOMB = PNG[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", 200_000, 200_000, 8, 2, 
 #: A comment in a JPEG, where it stands right after the beginning.
 COMMENT = JPEG[:2] + b"\xff\xfe" + struct.pack(">H", 2 + len(SCRIPT)) + SCRIPT + JPEG[2:]
 
+
+def painted(points: bytes) -> bytes:
+    """A PNG of eight by eight, each part of it whole, with these as its points."""
+    return PNG[:33] + chunk(b"IDAT", points) + chunk(b"IEND", b"")
+
+
+POINTS = zlib.compress((b"\0" + bytes(range(24))) * 8)
 #: A photograph whose points do not all fit into one block.
 PHOTO = noise("JPEG")
 
@@ -76,6 +83,8 @@ HOSTILE = {
     "a picture of a size to fill the memory": BOMB,
     "a picture cut off": PNG[:-20],
     "a picture without its end": PNG[:-12],
+    "a picture of which half the points are there": painted(POINTS[: len(POINTS) // 2]),
+    "a picture whose points are none": painted(b"points!!" * 4),
     "a photograph cut off": PHOTO[: len(PHOTO) // 2],
     "a photograph without its end": PHOTO[:-2],
     "a picture with something behind it": PNG + b"more",
@@ -99,7 +108,7 @@ def test_a_file_that_is_not_what_it_begins_as_is_refused(content: bytes) -> None
     assert "damaged" in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [PNG, JPEG, WEBP, MP4, MOV, WEBM, MP4 + box(b"moof", b"more")])
+@pytest.mark.parametrize("content", [PNG, painted(POINTS), JPEG, WEBP, MP4, MOV, WEBM, MP4 + box(b"moof", b"more")])
 def test_a_file_that_is_what_it_says_is_taken(content: bytes) -> None:
     kind = check_file(SimpleUploadedFile("felt.html", content))
     assert kind is attachments.kind_of(content[:64])
@@ -174,6 +183,8 @@ def test_a_body_that_is_too_large_is_not_read(
 
 def test_a_sender_that_does_not_say_how_much_is_stopped_where_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "LIMIT", 1000)
+    with pytest.raises(RequestDataTooBig):
+        uploads.Limit().handle_raw_input(None, {}, 1001, None)  # who says it is stopped at once
     handler = uploads.Limit()
     handler.handle_raw_input(None, {}, 0, None)
     handler.receive_data_chunk(b"x" * 900, 0)
