@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Field, Model
 
 M = TypeVar("M", bound=Model)
@@ -81,8 +81,9 @@ def _names(model: type[Model]) -> frozenset[str]:
 
 
 def _values(row: Model, names: frozenset[str]) -> list[Any]:
+    wire = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time that it is asked for something
     return [
-        field.get_db_prep_save(getattr(row, field.attname), connection)
+        field.get_db_prep_save(getattr(row, field.attname), wire)
         for field in _fields(type(row))
         if field.name in names
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -39,6 +40,8 @@ GATHER: Final = 0.02
 #: Seconds that nobody waits longer for Redis, and for which it is left alone after it failed.
 REDIS_TIMEOUT: Final = 0.25
 REDIS_REST: Final = 5.0
+#: Seconds for which nothing is told after nobody has heard it; who begins to listen looks once more after them.
+NOBODY_REST: Final = 0.2
 #: How many rows of a table are kept for those who listen, and how many are read at once.
 KEPT: Final = 500
 PAGE: Final = 200
@@ -234,6 +237,7 @@ class _Told:
     def __init__(self) -> None:
         self._heard: Any = None
         self._rest_until = 0.0
+        self._look_again = math.inf
 
     def wait(self, stopping: threading.Event) -> set[int] | None:
         """The tables that are named, empty after a while without; None: nobody tells, look at all of them."""
@@ -244,7 +248,11 @@ class _Told:
             if self._heard is None:
                 self._heard = _redis().pubsub(ignore_subscribe_messages=True)
                 self._heard.subscribe(CHANNEL)
+                self._look_again = time.monotonic() + 2 * NOBODY_REST
                 return None  # what came before one listened
+            if time.monotonic() >= self._look_again:
+                self._look_again = math.inf
+                return None  # what was not told because nobody had listened
             named: set[int] = set()
             message = self._heard.get_message(timeout=LOOK_UNTOLD)
             if message is not None:
@@ -268,7 +276,7 @@ class _Told:
 
 
 class _Telling:
-    """Publishes, unless Redis has just failed: nobody at a table waits for it twice."""
+    """Publishes, unless Redis has just failed, or nobody has listened: nobody at a table waits for it twice."""
 
     def __init__(self) -> None:
         self._client: redis.Redis | None = None
@@ -282,7 +290,8 @@ class _Telling:
         if self._client is None or self._url != settings.REDIS_URL:
             self._client, self._url = _redis(), settings.REDIS_URL
         try:
-            self._client.publish(CHANNEL, table)
+            if not self._client.publish(CHANNEL, table):
+                self._rest_until = time.monotonic() + NOBODY_REST
         except (redis.RedisError, OSError) as error:
             logger.warning("feed: Redis takes no message: %s", error)
             self._rest_until = time.monotonic() + REDIS_REST
