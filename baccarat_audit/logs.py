@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+FORBIDDEN: Final = 403
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=str)
 #: What a request may be called by whoever sends it, a proxy say; anything else is passed over.
 REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -146,8 +147,9 @@ class _Formatter(logging.Formatter):
         return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
     def trace(self, record: logging.LogRecord) -> str:
-        """The stack traces of a record, where it has any."""
-        parts = [self.formatException(record.exc_info)] if record.exc_info else []
+        """The stack traces of a record, where it has any. A refusal is none: whoever asked may not, and was told so."""
+        refused = getattr(record, "status_code", None) == FORBIDDEN
+        parts = [self.formatException(record.exc_info)] if record.exc_info and not refused else []
         if record.stack_info:
             parts.append(self.formatStack(record.stack_info))
         return without_secrets("\n".join(parts))

@@ -153,6 +153,8 @@ class Walk:
         seq, payload, prev_hash, hashed, actor, recorded_at, shoe, hand, name, at, key, by, seal = row
         if seq != self.seq + 1:
             return f"is missing; the next row is position {seq}"
+        if parsed is not None and parsed.table != self.code:
+            return f"its line names table {parsed.table}: the table was renamed, or the row was moved here"
         if prev_hash != self.previous and self.previous is not None:
             return "its previous hash is not the hash of the row before"
         if hashed != row_hash(prev_hash, seq, payload, actor, recorded_at):

@@ -21,19 +21,30 @@ from cryptography.hazmat.primitives import serialization
 
 TITLE = "baccarat-audit signed heads 1"
 WORDS = {"house": 1, "number": 1, "previous": 1, "signed": 1, "report": 4, "table": 3, "trail": 3, "key": 1}
+# How long the last of these words is: pieces of it are put together again.
+LENGTHS = {"previous": 64, "signed": 32, "report": 64, "table": 64, "trail": 64, "key": 64, "signature": 88}
 
 
 def statements(text):
-    """Each statement in a text, as it was signed, with its signature; lines that a printer broke are mended."""
-    text = text.replace("\\n", "\n")
+    """Each statement in a text, as it was signed, with its signature; broken lines are mended, quoting is left out."""
+    text = re.sub(r"(?m)^[ \t]*>[> \t]*", "", text.replace("\\n", "\n"))
     for found in re.finditer(r"baccarat-audit\s+signed\s+heads\s+1\b", text):
         words = iter(text[found.end() :].split())
         lines = [TITLE]
         for word in words:
             if word == "signature":
-                yield "".join(line + "\n" for line in lines), base64.b64decode(next(words))
+                yield "".join(line + "\n" for line in lines), base64.b64decode(whole(words, word))
                 break
-            lines.append(" ".join([word, *(next(words) for _ in range(WORDS[word]))]))
+            before = [next(words) for _ in range(WORDS[word] - 1)]
+            lines.append(" ".join([word, *before, whole(words, word)]))
+
+
+def whole(words, kind):
+    """The next word, put together from the pieces it was broken into."""
+    word = next(words)
+    while word != "none" and len(word) < LENGTHS.get(kind, 0):
+        word += next(words)
+    return word
 
 
 def chain(path, first):

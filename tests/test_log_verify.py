@@ -78,7 +78,7 @@ def test_a_whole_log(log: Lines) -> None:
         ("UPDATE dealing_table SET last_seq = 8", 9, "stands beyond the table's head, which is 8"),
         ("UPDATE dealing_table SET last_seq = 0, last_hash = '', last_at = NULL", 1, "beyond the table's head"),
         ("UPDATE dealing_table SET last_at = '2020-01-01 00:00:00'", 10, "its time is not the one"),
-        ("UPDATE dealing_table SET code = 'B99'", 1, "previous hash"),
+        ("UPDATE dealing_table SET code = 'B99'", 1, "its line names table B07"),
     ],
 )
 def test_tampering_is_found(log: Lines, change: str, seq: int, problem: str) -> None:

@@ -143,6 +143,14 @@ def test_a_stack_trace() -> None:
     assert "MfKQ" not in line
 
 
+def test_a_refusal_has_no_stack_trace(client: Client, people: People, written: Written) -> None:
+    client.force_login(people("recorder", "boon"))
+    assert client.get("/devices/").status_code == 403
+    (refused,) = written.of("django.request")
+    assert "/devices/" in refused["message"]
+    assert "trace" not in refused
+
+
 def test_nobody_writes_lines_of_their_own() -> None:
     line = logs.LineFormatter().format(record("Not Found: %s", "/x\n2026 ERROR forged\r\x1b[31m\u2028end"))
     assert line.endswith("Not Found: /x\\n2026 ERROR forged\\r\\u001b[31m\\u2028end")

@@ -16,6 +16,8 @@ from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
 from baccarat_audit.environment import Environment, _Values
+from dealing.models import Table
+from tests.conftest import MakeTable
 
 ROOT = Path(configured.BASE_DIR)
 EXAMPLE = ROOT / "deploy" / "baccarat-audit.env.example"
@@ -142,6 +144,33 @@ def test_what_is_dangerous_once_published(settings: Any, name: str, value: Any, 
     setattr(settings, name, value)
     [found] = problems()
     assert found.startswith(f"operations.E005 {said}")
+
+
+def test_a_houses_rulesets_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BACCARAT_RULESETS", str(tmp_path / "none"))
+    assert problems() == [f"operations.E006 BACCARAT_RULESETS names {tmp_path}/none, which is no folder"]
+    monkeypatch.setenv("BACCARAT_RULESETS", str(tmp_path))
+    assert problems() == []
+    (tmp_path / "broken.toml").write_text("name = ")
+    (tmp_path / "thin.toml").write_text('name = "thin"')
+    [broken, thin] = problems()
+    said = "operations.E006 BACCARAT_RULESETS has "
+    assert broken.startswith(f"{said}broken.toml, which cannot be used: broken.toml: is not TOML")
+    assert thin.startswith(f"{said}thin.toml, which cannot be used: thin.toml: ")
+    assert " more" in thin
+
+
+@pytest.mark.django_db
+def test_a_table_whose_ruleset_is_not_installed_is_named(table: MakeTable) -> None:
+    table("B07")
+    assert run_checks(databases=["default"], tags=["database"]) == []
+    Table.objects.update(ruleset="gone")
+    [problem] = run_checks(databases=["default"], tags=["database"])
+    assert (problem.id, problem.msg) == (
+        "operations.E007", "table B07 deals by ruleset 'gone', which is not installed"
+    )  # fmt: skip
+    Table.objects.update(is_active=False)
+    assert run_checks(databases=["default"], tags=["database"]) == []
 
 
 def test_a_folder_that_is_a_file_is_named(settings: Any, tmp_path: Path) -> None:

@@ -76,6 +76,23 @@ def test_all_that_is_wrong_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[
     ]
 
 
+def test_what_is_wrong_is_said_once_and_behind_an_unknown_finding_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "house.toml"
+    text = (SHIPPED / "venezia.toml").read_text(encoding="utf-8").replace('name = "venezia"', 'name = "house"')
+    head, _, rest = text.partition("[source]")
+    text = f'source = "a book"\n{head}[{rest.partition("[")[2]}'
+    text += '\n[rules.X-1]\nsection = 1\nen = "x"\nth = "x"\nrulings.no-finding = {ruling = "burn it"}\n'
+    path.write_text(text, encoding="utf-8")
+    status, _, err = check(str(path), capfd=capfd)
+    lines = err.splitlines()
+    assert status == 1
+    assert lines.count("house.toml: source: must be a table") == 1
+    assert any("'no-finding' is not a finding" in line for line in lines)
+    assert any(line.startswith("house.toml: rules.X-1.rulings.no-finding.ruling: 'burn it'") for line in lines)
+
+
 def test_no_toml_and_no_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "house.toml"
     path.write_text("name = \n")

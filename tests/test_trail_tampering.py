@@ -439,6 +439,23 @@ def test_a_regulator_checks_it_alone(mail: Path) -> None:
     assert "table:B07: NOT AS signed heads 1 say" in out
 
 
+@pytest.mark.parametrize("quoted", ["> ", ">> ", "> > "])
+def test_a_mail_that_was_quoted_and_broken_can_be_checked(night: AuditReport, tmp_path: Path, quoted: str) -> None:
+    heads.sign(night.venue)
+    text = "".join(head.printed for head in SignedHead.objects.order_by("number"))
+    lines = [line[at : at + 60] for line in text.splitlines() for at in range(0, len(line), 60)]
+    mail, key = tmp_path / "mail.txt", tmp_path / "key.pem"
+    mail.write_text("They wrote:\n" + "".join(f"{quoted}{line}\n" for line in lines) + quoted.strip() + "\n")
+    key.write_text("".join(map(signing.pem, signing.trusted().values())))
+    code, said = run("--heads", str(mail))
+    assert code == 0, said
+    assert said[-1].endswith(f"; 2 of {mail} hold")
+    command = [sys.executable, str(project.BASE_DIR / "docs" / "check_heads.py"), "--public-key", str(key), str(mail)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the signature is genuine") == 2
+
+
 # --- databases from before -------------------------------------------------------------------------------------------
 
 

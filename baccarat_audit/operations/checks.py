@@ -16,7 +16,10 @@ from urllib.parse import urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection
+
+from dealing.rules.rulesets import HOUSE_FOLDER, RulesetError, load_ruleset, ruleset_names
 
 EXAMPLE: Final = "change-me"
 #: Settings that are a count or a time and must be more than nothing.
@@ -84,6 +87,61 @@ def services(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[Ch
                 yield "CSRF_TRUSTED_ORIGINS", f"has {origin!r}, without https://", "Use https://host"
 
     return _errors(look(), 2)
+
+
+@register()
+def rulesets(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """The house's own rulesets; whether each file can be used."""
+
+    def look() -> Iterator[Problem]:
+        folder = os.environ.get(HOUSE_FOLDER, "")
+        if not folder:
+            return
+        if not Path(folder).is_dir():
+            yield HOUSE_FOLDER, f"names {folder}, which is no folder", "Name a folder with rulesets, or nothing."
+            return
+        if not os.access(folder, os.R_OK | os.X_OK):
+            yield HOUSE_FOLDER, f"names {folder}, which may not be read by {_me()}", "Let the services read it."
+            return
+        for path in sorted(Path(folder).glob("*.toml")):
+            try:
+                load_ruleset(path)
+            except RulesetError as error:
+                more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
+                yield (
+                    HOUSE_FOLDER,
+                    f"has {path.name}, which cannot be used: {error.problems[0]}{more}",
+                    f"manage.py check_ruleset {path}",
+                )
+
+    return _errors(look(), 6)
+
+
+@register(Tags.database)
+def tables(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Tables whose ruleset is not installed (`check --database default`, and `migrate`)."""
+    from dealing.models import Table
+
+    if not databases or DEFAULT_DB_ALIAS not in databases:
+        return []
+    try:
+        if Table._meta.db_table not in connection.introspection.table_names():
+            return []  # still to be migrated
+        used = list(Table.objects.filter(is_active=True).order_by("code").values_list("code", "ruleset"))
+    except DatabaseError:
+        return []  # a database that is older, or not there, is told by whatever is done with it
+    known = set(ruleset_names())
+    return [
+        Error(
+            f"table {code} deals by ruleset {ruleset!r}, which is not installed",
+            hint=f"Put {ruleset}.toml into the folder that {HOUSE_FOLDER} names, or give the table another.",
+            id="operations.E007",
+        )
+        for code, ruleset in used
+        if ruleset not in known
+    ]
 
 
 @register()

@@ -91,6 +91,10 @@ CHAIN: Final = (
         gettext_lazy("The entry at this position is missing; the next one there is, is at {n}."),
     ),
     said(
+        "its line names table (?P<table>.*): the table was renamed, or the row was moved here",
+        gettext_lazy("The entry is one of table {table}: the table was renamed, or the entry was moved here."),
+    ),
+    said(
         "its previous hash is not the hash of the row before",
         gettext_lazy("The entry does not follow on the one before it: one was changed, taken out or put in here."),
     ),

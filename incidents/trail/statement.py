@@ -12,7 +12,8 @@
     key <fingerprint of the key>
 
 Signed are exactly these lines, each with its line feed, in UTF-8. Beneath stands ``signature``, a space, and the
-Ed25519 signature in base64. Reading takes the words as they come, wherever lines were broken by a printer or a mail.
+Ed25519 signature in base64. Reading takes the words as they come, wherever lines were broken by a printer or a mail: between words, or within a
+hash, a time or the signature; and passes over the `>` with which mails are quoted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ TITLE: Final = "baccarat-audit signed heads 1"
 HOUSE_TRAIL: Final = "house"
 #: How many words follow the first word of each line.
 _WORDS: Final = {"house": 1, "number": 1, "previous": 1, "signed": 1, "report": 4, "table": 3, "trail": 3, "key": 1}
+#: How long the last word after the first is: pieces of it are put together again.
+_LENGTHS: Final = {"previous": 64, "signed": 32, "report": 64, "table": 64, "trail": 64, "key": 64, "signature": 88}
+_QUOTED: Final = re.compile(r"^[ \t]*>[> \t]*", re.MULTILINE)
 _TITLE: Final = re.compile(r"baccarat-audit\s+signed\s+heads\s+1\b")
 
 #: A position and the hash there.
@@ -70,7 +74,7 @@ def digest(text: str) -> str:
 
 def read_all(text: str) -> Iterator[tuple[Statement, bytes]]:
     """Each statement in a text (a file, a mail, a page) with its signature. Raises `StatementError`."""
-    text = text.replace("\\n", "\n")  # out of JSON
+    text = _QUOTED.sub("", text.replace("\\n", "\n"))  # out of JSON, out of a mail
     for found in _TITLE.finditer(text):
         yield _read(text[found.end() :].split())
 
@@ -91,14 +95,23 @@ def _read(words: list[str]) -> tuple[Statement, bytes]:
             kind = words[at]
             if kind not in _WORDS:
                 raise StatementError(f"{kind[:40]!r} is no word of signed heads")
-            end = at + 1 + _WORDS[kind]
-            _take(out, kind, words[at + 1 : end])
-            at = end
-        return out, base64.b64decode(words[at + 1], validate=True)
+            end = at + _WORDS[kind]
+            last, after = _whole(words, end, kind)
+            _take(out, kind, [*words[at + 1 : end], last])
+            at = after
+        return out, base64.b64decode(_whole(words, at + 1, "signature")[0], validate=True)
     except (IndexError, binascii.Error) as error:
         raise StatementError("ends before its signature does") from error
     except ValueError as error:
         raise error if isinstance(error, StatementError) else StatementError(f"{words[at]}: {error}") from error
+
+
+def _whole(words: list[str], at: int, kind: str) -> tuple[str, int]:
+    """The word at a place, put together from the pieces it was broken into, and the place behind it."""
+    word, at = words[at], at + 1
+    while word not in ("none", "AA==") and len(word) < _LENGTHS.get(kind, 0) and at < len(words):
+        word, at = word + words[at], at + 1
+    return word, at
 
 
 def _take(out: Statement, kind: str, words: list[str]) -> None:

@@ -63,14 +63,16 @@ class _Place:
         self.file, self.path, self.problems = file, path, problems
         #: It is no table: that was said, and nothing of what it lacks is.
         self.broken = not isinstance(data, dict)
-        if self.broken:
-            problems.append(Problem(file, path, "must be a table"))
+        if self.broken and (problem := Problem(file, path, "must be a table")) not in problems:
+            problems.append(problem)
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
 
     def wrong(self, message: str, key: str = "") -> None:
         if not self.broken:
             place = f"{self.path}.{key}" if self.path and key else self.path or key
-            self.problems.append(Problem(self.file, place, message))
+            problem = Problem(self.file, place, message)
+            if problem not in self.problems:  # a table, or a file that two adopt from, may be read twice
+                self.problems.append(problem)
 
     def unknown(self, key: str, what: str, known: Collection[str]) -> None:
         self.wrong(f"{what}{_meant(key, known)}", key)
@@ -186,8 +188,10 @@ def _rules(top: _Place, owner: str) -> dict[str, Rule]:
         place = table.table(rule_id)
         place.only("section", "rulings", "measures", *LANGUAGES)
         said, rulings = {}, place.optional("rulings")
-        if rulings is not None:
-            said = {code: _said(rulings, code) for code in rulings.data if _is_code(rulings, code)}
+        for code in rulings.data if rulings is not None else ():
+            known, ruling = _is_code(rulings, code), _said(rulings, code)
+            if known:
+                said[code] = ruling
         rules[rule_id] = Rule(
             rule_id,
             owner,
