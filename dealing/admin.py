@@ -93,14 +93,13 @@ class DealerAdmin(admin.ModelAdmin):
 
 
 @admin.register(DealerShift)
-class DealerShiftAdmin(admin.ModelAdmin):
-    """Who dealt where and when; to be put right here where somebody forgot to say so at the table."""
+class DealerShiftAdmin(ReadOnlyAdmin):
+    """Who dealt where and when, to look at; the pages about dealers put it right, and say who did."""
 
     list_display = ("table", "dealer", "started_at", "ended_at", "recorded_by")
     list_filter = ("table",)
     list_select_related = ("table", "dealer")
     search_fields = ("dealer__code", "dealer__name")
-    autocomplete_fields = ("dealer",)
 
 
 @admin.register(Shoe)
