@@ -30,7 +30,7 @@ from incidents import attachments
 from incidents.evidence import do_attach_file
 from incidents.models import AuditReport, IncidentAttachment
 from incidents.reports import runs, telling, trail_words
-from incidents.trail import checking, heads
+from incidents.trail import checking, heads, walks
 from incidents.trail.models import TrailWalk
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
@@ -138,6 +138,7 @@ def test_it_is_of_its_own_house_alone(client: Client, house: House, people: Peop
     hill = Venue.objects.create(code="HILL", name="Hill House", time_zone="Asia/Bangkok")
     changed()
     verify_tables()
+    assert walks.broken_names([hill, house.table.venue]) == {hill.pk: (), house.table.venue.pk: (TRAIL,)}
     client.force_login(people("manager"))
     user = people("manager")
     user.staff_member.venue = hill
