@@ -58,7 +58,7 @@ SCRIPTED = (
         "/reports/",
     ),
     *("/admin/", "/admin/auth/user/add/", "/admin/dealing/table/", "/admin/dealing/table/add/"),
-    *("/admin/dealing/staffmember/add/", "/admin/dealing/dealershift/add/", "/admin/incidents/auditday/"),
+    *("/admin/dealing/staffmember/add/", "/admin/dealing/dealershift/", "/admin/incidents/auditday/"),
 )
 
 
