@@ -467,3 +467,11 @@ def test_of_two_who_send_the_same_code_at_once_one_gets_in(people: People) -> No
     inside = [client for client in clients if client.get("/look/").status_code == 200]
     assert len(inside) == 1, answers
     assert kinds().count("factor given") == 1
+
+
+def test_a_passkey_is_offered_where_it_can_work(client: Client, people: People) -> None:
+    client.force_login(people("recorder", "boon"))
+    page = client.get("/account/").content.decode()
+    assert "/account/passkeys/new/" not in page
+    assert "Passkeys work only where" in page
+    assert "/account/passkeys/new/" in client.get("/account/", headers={"Host": "localhost"}).content.decode()

@@ -121,3 +121,19 @@ def test_a_tables_ruleset_is_one_of_the_installed(boss: Client, table: MakeTable
     assert '<option value="insurance" selected>' in page
     shown = page.partition('name="ruleset"')[2].partition("</select>")[0]
     assert set(re.findall('option value="([a-z-]+)"', shown)) == set(ruleset_names())
+
+
+def test_nobody_is_deleted(boss: Client, people: People) -> None:
+    left = people("recorder", "somchai")
+    assert boss.get(reverse("admin:auth_user_change", args=[left.pk])).status_code == 200
+    assert boss.post(reverse("admin:auth_user_delete", args=[left.pk]), {"post": "yes"}).status_code == 403
+    boss.post(
+        reverse("admin:auth_user_changelist"),
+        {"action": "delete_selected", "_selected_action": [left.pk], "post": "yes"},
+    )
+    assert User.objects.filter(pk=left.pk).exists()
+
+
+def test_shifts_are_put_right_on_the_pages_alone(boss: Client) -> None:
+    assert boss.get(reverse("admin:dealing_dealershift_changelist")).status_code == 200
+    assert boss.get(reverse("admin:dealing_dealershift_add")).status_code == 403

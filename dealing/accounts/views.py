@@ -220,6 +220,11 @@ def _mark(key: str) -> str:
 def account(request: HttpRequest) -> HttpResponse:
     """One's own account: password, second factor, sessions, what happened lately."""
     user = cast(User, request.user)
+    no_passkeys = ""
+    try:
+        passkeys.place_of(request)
+    except passkeys.Refused as why:
+        no_passkeys = str(why)
     found = [
         {"row": row, "mark": _mark(row.pk), "current": row.pk == request.session.session_key}
         for row in sessions.of(user)
@@ -227,6 +232,7 @@ def account(request: HttpRequest) -> HttpResponse:
     context = {
         "app": factors.app_of(user),
         "passkeys": list(Passkey.objects.filter(user=user)),
+        "no_passkeys": no_passkeys,
         "codes_left": factors.codes_left(user),
         "has_factor": factors.has(user),
         "required": factors.required(user),

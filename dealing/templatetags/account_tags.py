@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from django import template
+from django.utils import timezone
+from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _
 
 register = template.Library()
@@ -27,6 +31,23 @@ _SYSTEMS = {
     "Macintosh": "Mac",
     "Linux": "Linux",
 }
+
+
+_MINUTE = dt.timedelta(minutes=1)
+
+
+@register.filter
+def ago(then: dt.datetime) -> str:
+    """How long ago that was, roughly: `3 hours ago`."""
+    if timezone.now() - then < _MINUTE:
+        return _("just now")
+    return _("%(time)s ago") % {"time": timesince(then, depth=1)}
+
+
+@register.filter
+def until_then(then: dt.datetime) -> str:
+    """How long until then, roughly: `in 9 hours`."""
+    return _("in %(time)s") % {"time": timeuntil(then, depth=1)}
 
 
 @register.filter

@@ -12,8 +12,8 @@
     key <fingerprint of the key>
 
 Signed are exactly these lines, each with its line feed, in UTF-8. Beneath stands ``signature``, a space, and the
-Ed25519 signature in base64. Reading takes the words as they come, wherever lines were broken by a printer or a mail: between words, or within a
-hash, a time or the signature; and passes over the `>` with which mails are quoted.
+Ed25519 signature in base64. Reading takes the words as they come, wherever lines were broken by a printer or a mail:
+between words, or within a hash, a time or the signature; and passes over the `>` with which mails are quoted.
 """
 
 from __future__ import annotations
