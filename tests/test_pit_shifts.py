@@ -224,7 +224,7 @@ def test_the_list_offers_the_house_recent_first_and_the_change_is_recorded(
     Dealer.objects.create(venue=Venue.objects.create(code="LAKE", name="Lake"), code="OTHER")
     client.force_login(nok)
     page = client.get("/tables/B07/dealer/?pick", headers=HTMX).content.decode()
-    assert page.index("Ploy") < page.index("Lek") < page.index("Dao")
+    assert page.index("D03 Ploy") < page.index("D01 Lek") < page.index("D02 Dao")
     assert "now at B08, ends there" in page
     assert "GONE" not in page
     assert "OTHER" not in page
