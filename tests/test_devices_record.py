@@ -16,6 +16,7 @@ from dealing.devices import keys
 from dealing.devices.models import Device
 from dealing.log import record
 from dealing.models import Table, TableEvent, Venue
+from dealing.rules.events import Amended
 from tests.conftest import MakeTable, People
 
 pytestmark = pytest.mark.django_db
@@ -380,6 +381,8 @@ def test_an_entry_put_right_keeps_its_time_and_who_saw_it_where_none_is_given(po
     status, said = post([change, {**change, "key": "k-31", "seq": 999}])
     assert (status, said["code"]) == (422, "no-entry")
     before, kept = (b07.events.get(seq=seq).parse() for seq in (10, 11))
+    assert isinstance(kept, Amended)
+    assert kept.entry is not None
     assert kept.entry.at == before.at
     assert (kept.entry.by, kept.entry.table) == ("LEK", "B07")
     assert post(change)[0] == 200, "sent again it is the same"

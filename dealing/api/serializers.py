@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema_serializer
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
@@ -44,8 +44,13 @@ def _cards(text: str) -> serializers.ListField:
     return serializers.ListField(child=_card(), help_text=text)
 
 
+@extend_schema_field({"type": "string", "pattern": MONEY, "example": "500.00"})
+class MoneyField(serializers.RegexField):
+    """An amount, as text."""
+
+
 def _money(text: str, **options: Any) -> serializers.Field:
-    return serializers.RegexField(MONEY, help_text=text, **options)
+    return MoneyField(MONEY, help_text=text, **options)
 
 
 def _positions(text: str) -> serializers.ListField:

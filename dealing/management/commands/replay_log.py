@@ -95,10 +95,9 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error
         try:
-            sender, second = (
-                None if one is None else Sender(url, one, patience=options["patience"], say=self.stderr.write)
-                for one in (key, second_key)
-            )
+            patience, say = options["patience"], self.stderr.write
+            sender = Sender(url, key, patience=patience, say=say)
+            second = Sender(url, second_key, patience=patience, say=say) if second_key else None
             planned = plan(
                 stream,
                 speed=options["speed"],
