@@ -177,7 +177,7 @@ def test_a_device_amends_only_what_is_trusted_to_it_and_not_its_own_in_a_closed_
         entry = line(sam.table, "card", hand=1, to=to, card=card, at="2026-01-01T00:00:00.000+07:00")
         checked(user, line(sam.table, "amended", hand=1, seq=seq, entry=entry, reason="misread"))
 
-    with pytest.raises(PermissionDenied, match="Only a supervisor or a manager"):
+    with pytest.raises(PermissionDenied, match="Only a device that supervises"):
         put_right(shoe, 6, "P1", "9s")
     put_right(camera, 6, "P1", "9s")
     put_right(camera, 7, "B1", "4d")
