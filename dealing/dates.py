@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from django import forms
+from django.utils import timezone
 from django.utils.dateformat import format as format_date
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 
 #: How much more a year of the Buddhist era is.
 BUDDHIST_ERA: Final = 543
@@ -87,3 +88,14 @@ class MomentField(forms.DateTimeField):
     def to_python(self, value: Any) -> Any:
         """The time. ValidationError where it is none."""
         return super().to_python(typed(value) if isinstance(value, str) else value)
+
+
+def ago(then: dt.datetime) -> str:
+    """How long ago that was, in the largest unit that fits: `3 hours ago`."""
+    minutes = max(0, int((timezone.now() - then).total_seconds() // 60))
+    if minutes < 60:
+        return ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
+    if minutes < 48 * 60:
+        return ngettext("%(n)d hour ago", "%(n)d hours ago", minutes // 60) % {"n": minutes // 60}
+    days = minutes // (24 * 60)
+    return ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}

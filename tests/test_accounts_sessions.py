@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.core.management import call_command
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from baccarat_audit import settings as project
 from dealing.accounts import sessions
@@ -410,3 +410,18 @@ def test_a_cookie_of_the_host_is_one_that_browsers_take(client: Client, people: 
     assert cookie["secure"]
     assert cookie["httponly"]
     assert (cookie["path"], cookie["domain"], cookie["samesite"]) == ("/", "", "Lax")
+
+
+def test_times_of_sessions_in_words() -> None:
+    from dealing.templatetags.account_tags import ago, until_then
+
+    now = timezone.now()
+    hours, seconds = dt.timedelta(hours=1), dt.timedelta(seconds=20)
+    assert [ago(now), ago(now - hours / 2 - seconds), ago(now - hours * 3)] == [
+        "just now",
+        "30 minutes ago",
+        "3 hours ago",
+    ]
+    assert [until_then(now + hours + seconds), until_then(now + 9 * hours + seconds)] == ["in 60 minutes", "in 9 hours"]
+    with translation.override("th"):
+        assert until_then(now + 9 * hours + seconds) == "ในอีก 9 ชั่วโมง"

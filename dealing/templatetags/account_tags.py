@@ -6,10 +6,13 @@ import datetime as dt
 
 from django import template
 from django.utils import timezone
-from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dealing import dates
 
 register = template.Library()
+_MINUTE = dt.timedelta(minutes=1)
 
 # What a browser calls itself holds the names of older ones too: the first that fits is it.
 _BROWSERS = {
@@ -33,21 +36,19 @@ _SYSTEMS = {
 }
 
 
-_MINUTE = dt.timedelta(minutes=1)
-
-
 @register.filter
 def ago(then: dt.datetime) -> str:
     """How long ago that was, roughly: `3 hours ago`."""
-    if timezone.now() - then < _MINUTE:
-        return _("just now")
-    return _("%(time)s ago") % {"time": timesince(then, depth=1)}
+    return dates.ago(then) if timezone.now() - then >= _MINUTE else _("just now")
 
 
 @register.filter
 def until_then(then: dt.datetime) -> str:
     """How long until then, roughly: `in 9 hours`."""
-    return _("in %(time)s") % {"time": timeuntil(then, depth=1)}
+    minutes = max(1, int((then - timezone.now()).total_seconds() // 60))
+    if minutes < 120:
+        return ngettext("in %(n)d minute", "in %(n)d minutes", minutes) % {"n": minutes}
+    return ngettext("in %(n)d hour", "in %(n)d hours", minutes // 60) % {"n": minutes // 60}
 
 
 @register.filter

@@ -18,13 +18,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language, ngettext, override
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import replace_url
 
-from dealing import wording
+from dealing import dates, wording
 from dealing.models import Table
 from dealing.people import reader_required, required
 from dealing.permissions import May, may
@@ -125,13 +125,7 @@ class QueueRow:
     @property
     def age(self) -> str:
         """How long ago it was raised, in the largest unit that fits."""
-        minutes = max(0, int((timezone.now() - self.incident.opened_at).total_seconds() // 60))
-        if minutes < 60:
-            return ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
-        if minutes < 48 * 60:
-            return ngettext("%(n)d hour ago", "%(n)d hours ago", minutes // 60) % {"n": minutes // 60}
-        days = minutes // (24 * 60)
-        return ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
+        return dates.ago(self.incident.opened_at)
 
     @property
     def more(self) -> int:
