@@ -173,10 +173,11 @@ def _unique(table: str) -> Iterator[list[str]]:
     for model in apps.get_models():
         if model._meta.db_table != table:
             continue
+        columns = {field.name: str(field.column) for field in model._meta.local_fields}
         names = [[field.name] for field in model._meta.local_fields if field.unique and not field.primary_key]
         names += [list(one.fields) for one in model._meta.total_unique_constraints]
         for fields in names:
-            yield [str(model._meta.get_field(name).column) for name in fields]
+            yield [columns[name] for name in fields]
 
 
 @contextmanager

@@ -41,6 +41,7 @@ LOOKED_AT = {
     ("dealing", "0006_seals"): "one row for each table, and one look at its head",
     ("accounts", "0002_append_only"): "sessions: some hundred rows",
     ("trail", "0003_adopt"): "in batches, each a transaction of its own",
+    ("trail", "0005_shifts_and_signed"): "in batches, each a transaction of its own",
 }
 #: In this order recording takes them. A migration that took two of them the other way round and recording would wait
 #: for each other, and the migration would give way again and again.

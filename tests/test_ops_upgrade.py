@@ -49,11 +49,18 @@ def test_an_older_database_is_whole_after_the_upgrade(older: Path, tmp_path: Pat
     assert len(chains) == len(before["dealing_table"])
     otherwise = [line.partition(":")[0] for line in found["judged"] if " differ from what the log says" in line]
     assert otherwise == JUDGED_OTHERWISE[name]
-    assert [line for line in found["judged"] if "differ" not in line] == found["rebuilt"]
+    # Incidents are judged otherwise with their hands, and noted in the trail once they are put right.
+    left = [line for line in found["judged"] if "differ" not in line and not line.startswith("findings of table ")]
+    assert [_subject(line) for line in left] == [_subject(line) for line in found["rebuilt"]]
     assert [line for line in found["rebuilt"] if "broken" in line or "missing" in line] == []
 
     assert len(found["pages"]) > 10
     assert {page: status for page, status in found["pages"].items() if status != 200} == {}
+
+
+def _subject(line: str) -> str:
+    """A line; of a trail only whose it is."""
+    return line.partition(":")[0] if line.startswith("trail of table ") else line
 
 
 def test_there_are_older_databases() -> None:

@@ -188,10 +188,11 @@ def _rules(top: _Place, owner: str) -> dict[str, Rule]:
         place = table.table(rule_id)
         place.only("section", "rulings", "measures", *LANGUAGES)
         said, rulings = {}, place.optional("rulings")
-        for code in rulings.data if rulings is not None else ():
-            known, ruling = _is_code(rulings, code), _said(rulings, code)
-            if known:
-                said[code] = ruling
+        if rulings is not None:
+            for code in rulings.data:
+                known, ruling = _is_code(rulings, code), _said(rulings, code)
+                if known:
+                    said[code] = ruling
         rules[rule_id] = Rule(
             rule_id,
             owner,
