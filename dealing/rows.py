@@ -83,9 +83,7 @@ def _names(model: type[Model]) -> frozenset[str]:
 def _values(row: Model, names: frozenset[str]) -> list[Any]:
     wire = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time that it is asked for something
     return [
-        field.get_db_prep_save(getattr(row, field.attname), wire)
-        for field in _fields(type(row))
-        if field.name in names
+        field.get_db_prep_save(getattr(row, field.attname), wire) for field in _fields(type(row)) if field.name in names
     ]
 
 

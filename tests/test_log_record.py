@@ -276,7 +276,7 @@ def test_a_decision_on_the_last_hand_of_a_closed_shoe(dealt: Lines) -> None:
 
 def test_a_late_decision_on_no_hand(dealt: Lines) -> None:
     record_many(dealt.open(), actor="somchai")
-    refuse(dealt.line("voided", 7, scope="hand", reason="?") | {"shoe": 1}, "shoe-closed", "shoe", EventRefused)
+    refuse(dealt.line("voided", 7, scope="hand", reason="?") | {"shoe": 1}, "shoe-left", "shoe", EventRefused)
     refuse(dealt.line("voided", 7, scope="hand", reason="?") | {"shoe": 3}, "no-shoe", "shoe", EventRefused)
 
 
