@@ -405,7 +405,8 @@ def test_everything_that_is_wrong_is_said_at_once_with_what_was_meant(tmp_path: 
     said = {problem.place: problem.message for problem in caught.value.problems}
     assert set(said) == {
         *("tittle", "decks", "bets.playr", "adopts[0].from", "adopts[1].rules"),
-        *("rules.H-1.rulings.card-not-drwn", "shoe.burn.by", "shoe.burn.rule"),
+        *("rules.H-1.rulings.card-not-drwn", "rules.H-1.rulings.card-not-drwn.options"),
+        *("shoe.burn.by", "shoe.burn.rule"),
     }
     for place, meant in {
         "tittle": "title",
