@@ -199,8 +199,8 @@ def save_all(
                 _together(tuple(sql for sql, _ in statements), len(written)),
                 [one for _, some in statements for one in some],
             )
-            found = cursor.fetchone()
-            keys = [key for row, key in zip(written, found[::2], strict=False) if row.pk is None]
+            found = cursor.fetchone()[0] or ()
+            keys = [int(key) for row, key in zip(written, found[::2], strict=True) if row.pk is None]
             versions = list(zip(written, found[1::2], strict=True))
         else:
             for sql, params in statements:
@@ -223,8 +223,9 @@ def _together(statements: tuple[str, ...], rows: int) -> str:
     """
     returned = f'"id", {_VERSION.format("")} AS "version"'
     parts = [f"w{n} AS ({sql}{f' RETURNING {returned}' if n < rows else ''})" for n, sql in enumerate(statements)]
-    asked = ", ".join(f'(SELECT "id" FROM w{n}), (SELECT "version" FROM w{n})' for n in range(rows))  # noqa: S608
-    return f"WITH {', '.join(parts)} SELECT {asked or 1}"
+    # One array: a row of an answer can have no more than 1664 columns.
+    asked = ", ".join(f'(SELECT "id"::text FROM w{n}), (SELECT "version" FROM w{n})' for n in range(rows))  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT {f'ARRAY[{asked}]' if rows else 'NULL'}"
 
 
 def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:

@@ -164,11 +164,19 @@ def _flush_append_only_tables() -> Iterator[None]:
             for alias in self._databases_names(include_mirrors=False):  # type: ignore[attr-defined]  # not in the stubs
                 stack.enter_context(triggers.suspended(alias))
             flush(self)
-        shutil.rmtree(settings.HEADS_DIR, ignore_errors=True)  # copies of what is flushed
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", teardown)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _forget_signed_copies() -> Iterator[None]:
+    """The copies of signed heads go with the rows they are of."""
+    folder = settings.HEADS_DIR
+    yield
+    if folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class People(Protocol):

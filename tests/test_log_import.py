@@ -520,11 +520,11 @@ def several(seed: int) -> str:
 
 
 def kept() -> Any:
-    """All that an import leaves, but for what differs from one to the next: primary keys, hashes, times of storing."""
+    """All that an import leaves, but for what differs from one to the next: primary keys, hashes, seals, when it was."""
     hands = Hand.objects.order_by("shoe__table__code", "shoe__number", "number").values()
     shoes = Shoe.objects.order_by("table__code", "number").values()
     events = TableEvent.objects.order_by("table__code", "seq").values()
-    out = ("id", "table_id", "shoe_id", "hash", "prev_hash", "recorded_at")
+    out = ("id", "table_id", "shoe_id", "hash", "prev_hash", "recorded_at", "seal")
     return [[{**row, **dict.fromkeys(out)} for row in rows] for rows in (hands, shoes, events)]
 
 
