@@ -520,7 +520,7 @@ def several(seed: int) -> str:
 
 
 def kept() -> Any:
-    """All that an import leaves, but for what differs from one to the next: primary keys, hashes, seals, when it was."""
+    """All that an import leaves, but for what differs between two: primary keys, hashes, seals, times of storing."""
     hands = Hand.objects.order_by("shoe__table__code", "shoe__number", "number").values()
     shoes = Shoe.objects.order_by("table__code", "number").values()
     events = TableEvent.objects.order_by("table__code", "seq").values()
