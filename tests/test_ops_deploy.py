@@ -33,6 +33,7 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from baccarat_audit.operations import snapshots
+from tests.servers import free_port
 
 ROOT = Path(settings.BASE_DIR)
 DEPLOY = ROOT / "deploy"
@@ -212,12 +213,6 @@ def test_systemd_reads_the_units(tmp_path: Path) -> None:
 
 
 # The entry point, run as it stands.
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:

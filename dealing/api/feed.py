@@ -30,7 +30,7 @@ from dealing.permissions import May
 from .news import HUB, Message, read_page
 from .problems import Problem
 from .recording_schema import feed_schema
-from .shared import ApiView
+from .shared import ApiView, read_position
 from .views import table_seen
 
 #: Seconds after which silence is broken, so that both sides know that the other is still there.
@@ -104,14 +104,13 @@ def _after(request: Request, table: Table) -> int:
         text, name = request.query_params.get("after"), "after"
     if text is None:
         return table.last_seq
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Problem("invalid", errors={name: [_("This is no position of a log.")]})
-    if int(text) > table.last_seq:
+    after = read_position(text, name)
+    if after > table.last_seq:
         detail = _("The log of table %(table)s is at position %(seq)d, which is before %(after)s.")
         raise Problem(
             "conflict", detail % {"table": table.code, "seq": table.last_seq, "after": text}, seq=table.last_seq
         )
-    return int(text)
+    return after
 
 
 def _begin(after: int) -> bytes:

@@ -161,3 +161,10 @@ class Lists(_Guarded, viewsets.GenericViewSet):
     def answer(self, row: Model) -> Response:
         """One row."""
         return Response(self.get_serializer(row).data)
+
+
+def read_position(text: str, name: str) -> int:
+    """A position of a log as a parameter has it. Raises `Problem` naming the parameter."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Problem("invalid", errors={name: [_("This is no position of a log.")]})
+    return int(text)

@@ -22,6 +22,7 @@ from dealing.rules.events import EventError, decode_line
 from .problems import Problem
 from .recording import NoSuchTable, Outcome, Refused, record_in_order
 from .recording_schema import record_schema
+from .shared import read_position
 
 #: How many events one request may bring.
 MOST_EVENTS: Final = 500
@@ -142,15 +143,9 @@ def _asked(params: Mapping[str, str]) -> tuple[int | None, bool]:
     settlement = params.get("settlement", "false")
     if settlement not in ("true", "false"):
         raise Problem("invalid", errors={"settlement": [_("Say “true” or “false”.")]})
-    return _position(params.get("expected_seq"), "expected_seq"), settlement == "true"
-
-
-def _position(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Problem("invalid", errors={name: [_("This is no position of a log.")]})
-    return int(text)
+    text = params.get("expected_seq")
+    expected = None if text is None else read_position(text, "expected_seq")
+    return expected, settlement == "true"
 
 
 def _refuse(items: list[Any], done: Outcome, refused: Refused) -> NoReturn:
