@@ -43,6 +43,7 @@ def look_ahead(page: Page) -> Any:
 
 
 def nothing_is_cut_off(page: Page) -> bool:
+    page.wait_for_load_state()  # a link may just have been pressed: the next page is not there at once
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 
@@ -192,6 +193,7 @@ def test_on_a_phone(page: Page, enter: Enter) -> None:
     here = enter()
     assert nothing_is_cut_off(page)
     page.get_by_role("link", name="B07 shoe 1 hand 1").click()
+    page.wait_for_url("**/incidents/*/")
     assert nothing_is_cut_off(page)
     page.get_by_role("link", name="To the decision").click()
     button = page.get_by_role("button", name="Decide", exact=True)
