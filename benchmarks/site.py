@@ -29,9 +29,11 @@ def databases() -> list[str]:
 
 
 @contextmanager
-def scratch_database(url: str) -> Iterator[dict[str, str]]:
-    """An empty, migrated database beside the one that is named: the environment that leads to it."""
-    folder = FOLDER / "site"
+def scratch_database(url: str, folder: Path = FOLDER / "site") -> Iterator[dict[str, str]]:
+    """An empty, migrated database beside the one that is named: the environment that leads to it.
+
+    `folder` is emptied before and removed after; SQLite's file lies there.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environment = {**os.environ, "VAR_DIR": str(folder), "LOG_LEVEL": "WARNING"}

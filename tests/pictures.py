@@ -21,6 +21,8 @@ from benchmarks.site import ROOT, scratch_database, server
 from tests.scenes import MAIN, PASSWORDS, SCENES, Scene
 
 FOLDER: Final = ROOT / "docs" / "pictures"
+#: Not that of the benchmarks, which may run meanwhile.
+SCRATCH: Final = ROOT / "var" / "pictures"
 SIZES: Final = {
     "phone": ViewportSize(width=390, height=844),
     "tablet": ViewportSize(width=1024, height=768),
@@ -72,7 +74,7 @@ def main(names: list[str]) -> None:
     if chromium is None:
         raise SystemExit("Install Chromium, or name it in CHROMIUM.")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with scratch_database("sqlite") as environment:
+    with scratch_database("sqlite", SCRATCH) as environment:
         subprocess.run([sys.executable, "-m", "tests.pictures", "--arrange"], cwd=ROOT, env=environment, check=True)
         with server(environment) as (host, port, _cpu), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=str(Path(chromium)), args=list(QUIET))
