@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any
 
+from gunicorn import glogging
+
 # The server's own lines have the form of all others; requests are told by the product itself (`baccarat_audit.access`).
 logconfig_dict = {
     "version": 1,
@@ -36,6 +38,16 @@ limit_request_fields = 64
 limit_request_field_size = 8190
 # Signs of life are written here; on a disk that is busy they would come late.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
+
+class Logger(glogging.Logger):
+    """gunicorn's own, without a line for each request, which it would put together and then not write."""
+
+    def access(self, *_request: Any) -> None:
+        """The product itself tells of requests."""
+
+
+logger_class = Logger
 
 
 def post_worker_init(worker: Any) -> None:

@@ -40,7 +40,11 @@ _context: ContextVar[Context | None] = ContextVar("log_context", default=None)
 
 def make_request_id() -> str:
     """A new number, to be read over the telephone: `7K3F-92HD-X4MQ`."""
-    return "-".join("".join(secrets.choice(_DIGITS) for _place in range(4)) for _group in range(3))
+    number, digits = int.from_bytes(secrets.token_bytes(12)), ""
+    for _place in range(12):
+        number, digit = divmod(number, len(_DIGITS))
+        digits += _DIGITS[digit]
+    return f"{digits[:4]}-{digits[4:8]}-{digits[8:]}"
 
 
 def current() -> Context | None:

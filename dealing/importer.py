@@ -567,7 +567,8 @@ class _Adding:
             hands=hands,
             shoes=[s.shoe for s in saved if s.shoe is not None and s.shoe_changed and s.shoe.pk],
             gone=[(shoe, number) for shoe, s in zip(sorted(folded), saved, strict=True) for number in s.gone],
-            clean=all(s.new for s in saved),
+            same=all(s.new and not (s.shoe and s.shoe.has_findings) for s in saved)
+            and not any(hand.has_findings for hand in hands),
         )
         self.report.events += len(attempt.new)
 

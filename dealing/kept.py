@@ -2,9 +2,10 @@
 
 The log stays the one truth, and its rows say whether what is kept is still so. With the table locked, what is kept is
 taken only where the table's head is the one it was kept at, and where the rows of shoe and hand are those very versions
-in the database that this process wrote (`Version`): whatever another process, an amendment, a rebuild or a person with
-SQL has done since shows in either. It is handed out once, kept again only after the commit, and so lost with whatever
-is rolled back. SQLite has no versions of rows: nothing is kept there.
+in the database that this process wrote (`Versions`): whatever another process, an amendment, a rebuild or a person with
+SQL has done since shows in either. Without the lock it is taken as it is, and the statement that writes says all of it
+once more (`condition`). It is handed out once, kept again only after the commit, and so lost with whatever is rolled
+back. SQLite has no versions of rows: nothing is kept there.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from django.db import connection
 from django.db.models import Model
 from django.db.models.base import ModelState
 
-from dealing.models import Hand, Shoe, Table
+from dealing import rows
+from dealing.models import Hand, Shoe, Table, Venue
 from dealing.rules.judge import TableFold
 
 if TYPE_CHECKING:
@@ -27,22 +29,48 @@ if TYPE_CHECKING:
 #: How many tables are kept: those used last.
 MOST: Final = 256
 
-#: The stored versions of the rows of a table's newest shoe and its newest hand, as `rows.version` has them.
-Version = tuple[str | None, str | None]
-
 M = TypeVar("M", bound=Model)
+
+
+class Versions(NamedTuple):
+    """The stored versions of a table's row and of its newest shoe and hand, as `rows.version` has them."""
+
+    table: str | None
+    shoe: str | None
+    hand: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A table as it was left: its fold, the rows it stands in, and what `dealing.log.read_trail` would read."""
+    """A table as it was left: its fold, the rows it stands in, and what `dealing.log.read_trail` would read.
 
-    head: tuple[int, str]
-    version: Version
+    `venue`: the stored version of the row of its venue, which `table` has.
+    """
+
+    table: Table
+    venue: str
+    versions: Versions
     fold: TableFold
     shoe: Shoe
     hand: Hand | None
     trail: list[Trailed]
+
+
+_SAME: Final = (
+    f"{rows.version(Table)} = %s "  # noqa: S608  # names of our own
+    f"AND EXISTS (SELECT 1 FROM dealing_venue WHERE id = %s AND {rows.version(Venue)} = %s) "
+    f"AND EXISTS (SELECT 1 FROM dealing_shoe WHERE id = %s AND {rows.version(Shoe)} = %s)"
+)
+_SAME_HAND: Final = f" AND EXISTS (SELECT 1 FROM dealing_hand WHERE id = %s AND {rows.version(Hand)} = %s)"  # noqa: S608
+
+
+def condition(kept: Kept) -> rows.Statement:
+    """What is true, of the table's row, as long as all is as it was kept."""
+    table, versions = kept.table, kept.versions
+    params = [versions.table, table.venue_id, kept.venue, kept.shoe.pk, versions.shoe]
+    if kept.hand is None:
+        return _SAME, params
+    return _SAME + _SAME_HAND, [*params, kept.hand.pk, versions.hand]
 
 
 class Keeping:
@@ -51,22 +79,22 @@ class Keeping:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, table: Table) -> Kept | None:
-        """What is kept of a table at its head, which is locked. It is no longer kept then: its fold will be stepped."""
+    def take(self, code: str) -> Kept | None:
+        """What is kept of a table. It is no longer kept then: its fold will be stepped."""
         with self._lock:
-            kept = self._kept.pop(_place(table), None)
-        return kept if kept is not None and kept.head == head_of(table) else None
+            return self._kept.pop(_place(code), None)
 
-    def keep(self, table: Table, kept: Kept) -> None:
+    def keep(self, kept: Kept) -> None:
         """To be called after the commit. Forgets the table that was used longest ago where there are too many."""
+        place = _place(kept.table.code)
         with self._lock:
-            self._kept[_place(table)] = kept
-            self._kept.move_to_end(_place(table))
+            self._kept[place] = kept
+            self._kept.move_to_end(place)
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
@@ -89,5 +117,5 @@ def copied(row: M) -> M:
     return again
 
 
-def _place(table: Table) -> tuple[str, int]:
-    return str(connection.settings_dict["NAME"]), table.pk
+def _place(code: str) -> tuple[str, str]:
+    return str(connection.settings_dict["NAME"]), code

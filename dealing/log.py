@@ -8,21 +8,31 @@ the lock on the table's row, so two writers at one table take turns.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
 from dealing import rows
 from dealing.chain import row_hash
-from dealing.kept import KEEPING, Kept, Version, copied, head_of
+from dealing.kept import KEEPING, Kept, Versions, condition, copied, head_of
 from dealing.models import Hand, Shoe, Table, TableEvent, Venue
-from dealing.projections import Numbered, Refolded, assign, hand_fields, refold_shoe, save_shoe, shoe_fields, shoe_rows
+from dealing.projections import (
+    Fields,
+    Numbered,
+    Refolded,
+    assign,
+    hand_fields,
+    refold_shoe,
+    save_shoe,
+    shoe_fields,
+    shoe_rows,
+)
 from dealing.rules.events import (
     Amended,
     Event,
@@ -44,7 +54,7 @@ from dealing.rules.judge import (
     effective,
 )
 from dealing.sealing import not_before, seal_of
-from dealing.signals import event_recorded
+from dealing.signals import event_matters, event_recorded, event_written
 
 #: What `LogError` says.
 LOG_MESSAGES: Final[dict[str, str]] = {
@@ -144,7 +154,7 @@ def record_many(
     if not given:
         return []
     with transaction.atomic():
-        writer = Writer(given[0][0].table, actor, check, given[0][0].key)
+        writer = Writer.locking(given[0][0].table, actor, check, given[0][0].key)
         appended = []
         for event, stamped in given:
             appended.append(writer.append(event, expected_seq, stamp=stamped, ago=ago))
@@ -181,11 +191,12 @@ def find_table(code: str) -> Table | None:
 
 
 class Seen(NamedTuple):
-    """What was seen with a table's lock: whether an event of it has the key, and the versions of its newest rows."""
+    """What was seen with a table's lock: whether an event of it has the key, and the versions of its rows."""
 
     key: str | None
     known: bool
-    version: Version
+    venue: str
+    versions: Versions
 
 
 def lock_table(code: str, key: str | None) -> tuple[Table, Seen | None] | None:
@@ -204,8 +215,8 @@ def lock_table(code: str, key: str | None) -> tuple[Table, Seen | None] | None:
     if found is None:
         return None
     table, table.venue = found[0], cast(Venue, found[1])
-    known, now, then, *version = found[2]
-    return table, Seen(key, known is not None, (version[0], version[1])) if now == then else None
+    known, now, then, venue, *newest = found[2]
+    return table, Seen(key, known is not None, venue, Versions(now, *newest)) if now == then else None
 
 
 def next_at(table: Table, ago: dt.timedelta = AT_ONCE) -> dt.datetime:
@@ -261,10 +272,10 @@ _BESIDE: Final = {
     "sqlite": _LIMITS_AND_LAST.replace("LAST_HAND", "json_extract(fold, '$.last_hand')"),
 }
 _WITH_VENUE: Final = "JOIN dealing_venue ON dealing_venue.id = dealing_table.venue_id WHERE dealing_table.code = %s"
-_HEAD: Final = (
-    "UPDATE dealing_table SET last_seq = %s, last_hash = %s, last_at = %s, last_recorded_at = %s, last_seal = %s "
-    "WHERE id = %s"
-)
+#: The fields of a table that each event changes.
+_HEAD: Final = ("last_seq", "last_hash", "last_at", "last_recorded_at", "last_seal")
+#: Of an event whose key is not in the table's log.
+_NEW: Final = "NOT EXISTS (SELECT 1 FROM dealing_tableevent WHERE table_id = dealing_table.id AND key = ANY(%s))"
 _HAND_EVENTS: Final = (
     "SELECT seq, payload FROM dealing_tableevent "
     "WHERE table_id = %s AND shoe_number = %s AND hand_number = %s ORDER BY seq"
@@ -284,31 +295,56 @@ _VERSIONS: Final = f"{rows.version(Shoe)}, {rows.version(Hand)}"
 #: With it, where there are any, the versions of these two rows.
 _KNOWN_AND_VERSIONS: Final = {"postgresql": f"ARRAY[{_KNOWN}::text, {_VERSIONS}]", "sqlite": _KNOWN}
 #: What `lock_table` sees beside the table: the position of the event with the key, the table's version as locked and as
-#: it was when the statement began, and the versions of the newest shoe and hand.
+#: it was when the statement began, and the versions of the venue and of the newest shoe and hand.
 _SEEN: Final = (
     "(ARRAY[(SELECT seq::text FROM dealing_tableevent WHERE table_id = dealing_table.id AND key = %s), "  # noqa: S608
-    "dealing_table.xmin::text, (SELECT old.xmin::text FROM dealing_table AS old WHERE old.id = dealing_table.id)] "
+    f"{rows.version(Table)}, (SELECT {rows.version(Table).replace('dealing_table', 'old')} "
+    f"FROM dealing_table AS old WHERE old.id = dealing_table.id), {rows.version(Venue)}] "
     f"|| COALESCE((SELECT ARRAY[{_VERSIONS}] FROM dealing_shoe {_NEWEST.replace('%s', 'dealing_table.id')}), "
     "ARRAY[NULL, NULL]::text[]))"
 )
 
 
-#: Rows with the names of the fields that changed (None: new, or all of them), and what else is to be written.
-Changes = tuple[list[tuple[Model, Collection[str] | None]], list[rows.Statement]]
+class NotAsKept(Exception):
+    """Nothing was written: the table is not as it was kept, or what is to be recorded needs its lock."""
 
 
 class Writer:
-    """Appends to one table's log, whose lock it takes: make it inside a transaction, `append`, and `save` once.
+    """Appends to one table's log: `append`, and `save` once. After an exception it must be thrown away.
 
-    After an exception the transaction must be rolled back and the writer thrown away.
+    `Writer.locking` takes the table's lock, inside a transaction, which must be rolled back after an exception.
+    `Writer.as_kept` needs neither: it takes the table as this process has kept it, and writes, by one statement, only
+    if all of that is still so when it is written. Where it is not, or more is to be done than to append to the newest
+    hand, `append` or `save` raises `NotAsKept`.
     """
 
-    def __init__(self, code: str, actor: str, check: Check | None = None, key: str | None = None) -> None:
+    @classmethod
+    def locking(cls, code: str, actor: str, check: Check | None = None, key: str | None = None) -> Writer:
         """`key`: of the event that will be appended first, which is looked for at the same time."""
         locked = lock_table(code, key)
         if locked is None:
             raise LogError("table", "no-such-table", value=code)
-        self.table, self._seen = locked
+        return cls(*locked, actor, check)
+
+    @classmethod
+    def as_kept(cls, code: str, actor: str, check: Check, only_if: rows.Statement) -> Writer:
+        """`only_if`: what else has to hold of the row of `dealing_table`. Raises `NotAsKept`; in a transaction, too."""
+        if connection.in_atomic_block or (kept := KEEPING.take(code)) is None:
+            raise NotAsKept
+        table = copied(kept.table)
+        writer = cls(table, None, actor, check)
+        writer._take_kept(kept, None)
+        same, params = condition(kept)
+        writer._only_if = f"{same} AND {only_if[0]}", [*params, *only_if[1]]
+        writer._venue_version = kept.venue
+        return writer
+
+    def __init__(self, table: Table, seen: Seen | None, actor: str, check: Check | None) -> None:
+        """See `locking` and `as_kept`."""
+        self.table, self._seen = table, seen
+        #: Without the lock: what must hold when it is written.
+        self._only_if: rows.Statement | None = None
+        self._venue_version = None if seen is None else seen.venue
         self.actor = actor
         self._check = check
         self._fold: TableFold | None = None
@@ -323,6 +359,8 @@ class Writer:
         self._hands: dict[tuple[int, int], Hand] = {}
         #: The versions of shoes and hands as they are stored, where they are known, by model and primary key.
         self._versions: dict[tuple[type[Model], int], str | None] = {}
+        if seen is not None:
+            self._versions[Table, table.pk] = seen.versions.table
         #: Folds that are ahead of their rows.
         self._shoe_folds: dict[int, ShoeFold] = {}
         self._hand_folds: dict[tuple[int, int], HandFold] = {}
@@ -332,7 +370,7 @@ class Writer:
         self._changed_shoes: set[int] = set()
         self._changed_hands: set[tuple[int, int]] = set()
         self._gone: set[tuple[int, int]] = set()
-        self._had_findings = False
+        self._same_findings = True
         #: The hands and (hand None) shoes that the last appended event said something of.
         self.touched: set[tuple[int, int | None]] = set()
 
@@ -345,8 +383,8 @@ class Writer:
 
     def _take_up(self, key: str | None) -> TableFold:
         """Read what the fold is taken up from, and at the same time whether an event of the table has this key."""
-        kept, seen = KEEPING.take(self.table), self._seen
-        if kept is not None and seen is not None and seen.version == kept.version and key in (None, seen.key):
+        kept, seen = KEEPING.take(self.table.code), self._seen
+        if kept is not None and seen is not None and key in (None, seen.key) and _still(kept, self.table, seen):
             return self._take_kept(kept, None if seen.known else key)
         asked = _KNOWN_AND_VERSIONS[connection.vendor]
         found = rows.select_pair_and(Shoe, Hand, asked, _NEWEST, [self.table.pk, key, self.table.pk])
@@ -380,12 +418,12 @@ class Writer:
         self._free_key = free_key
         shoe = copied(kept.shoe)
         self._keep_shoe(shoe)
-        self._versions[Shoe, shoe.pk] = kept.version[0]
+        self._versions[Shoe, shoe.pk] = kept.versions.shoe
         if kept.hand is not None:
             hand = copied(kept.hand)
             hand.shoe = shoe
             self._hands[shoe.number, hand.number] = hand
-            self._versions[Hand, hand.pk] = kept.version[1]
+            self._versions[Hand, hand.pk] = kept.versions.hand
         self._trail = (shoe.number, list(kept.trail))
         self._fold = kept.fold
         return self._fold
@@ -397,12 +435,16 @@ class Writer:
             return
         shoe = self._shoes.get(fold.shoe.number)
         hand = self._hands.get((fold.shoe.number, fold.hand.number)) if fold.hand is not None else None
-        versions = [None if row is None else self._versions.get((type(row), row.pk)) for row in (shoe, hand)]
-        if shoe is None or versions[0] is None or (fold.hand is not None and versions[1] is None):
+        versions = Versions(
+            *(None if row is None else self._versions.get((type(row), row.pk)) for row in (self.table, shoe, hand))
+        )
+        if shoe is None or self._venue_version is None or versions.table is None or versions.shoe is None:
             return
-        hand = None if hand is None else copied(hand)
-        kept = Kept(head_of(self.table), (versions[0], versions[1]), fold, copied(shoe), hand, list(trail[1]))
-        transaction.on_commit(partial(KEEPING.keep, self.table, kept))
+        if fold.hand is not None and versions.hand is None:
+            return
+        table, shoe, hand = copied(self.table), copied(shoe), None if hand is None else copied(hand)
+        kept = Kept(table, self._venue_version, versions, fold, shoe, hand, list(trail[1]))
+        transaction.on_commit(partial(KEEPING.keep, kept))
 
     def trail(self, shoe: int) -> list[Trailed] | None:
         """What `Recorded.trail` says of a shoe."""
@@ -411,6 +453,7 @@ class Writer:
     def shoe(self, number: int) -> Shoe:
         """The row of a shoe. One that an amendment withdrew comes back as it was, without its primary key."""
         if number not in self._shoes:
+            self._need_lock()
             row = rows.select_one(Shoe, "WHERE table_id = %s AND number = %s", [self.table.pk, number])
             if row is None:
                 raise Shoe.DoesNotExist(f"{self.table} has no shoe {number}")
@@ -422,6 +465,7 @@ class Writer:
         if number is None:
             return None
         if (shoe, number) not in self._hands:
+            self._need_lock()
             found = rows.select_one(
                 Hand,
                 "WHERE number = %s AND shoe_id = (SELECT id FROM dealing_shoe WHERE table_id = %s AND number = %s)",
@@ -442,6 +486,11 @@ class Writer:
         """What the judge says of a hand or (hand None) of a shoe's own with all that was appended; see `Hand.audit`."""
         fold = self._shoe_folds.get(shoe) if hand is None else self._hand_folds.get((shoe, hand))
         return self.audit_before(shoe, hand) if fold is None else fold.audit().as_dict()
+
+    def _need_lock(self) -> None:
+        """Raise `NotAsKept` where there is none."""
+        if self._only_if is not None:
+            raise NotAsKept
 
     def _keep_shoe(self, row: Shoe) -> None:
         row.table = self.table
@@ -481,6 +530,7 @@ class Writer:
             check_not_ahead(event.at, timezone.now())
         seq = self.table.last_seq + 1
         if isinstance(event, Amended):
+            self._need_lock()
             self._save_rows()  # the check and the folding look at all that came before
             self._save_projections()
         if self._check is not None:
@@ -507,6 +557,8 @@ class Writer:
         if key == self._free_key:
             return None
         pending = next((row for row in self._rows if row.key == key), None)
+        if self._only_if is not None:
+            return pending
         return pending or rows.select_one(TableEvent, "WHERE table_id = %s AND key = %s", [self.table.pk, key])
 
     def _step(self, seq: int, event: Event) -> None:
@@ -547,6 +599,7 @@ class Writer:
         if current is not None and (current.context.shoe, current.number) == place:
             return None
         if place not in self._hand_folds:
+            self._need_lock()
             row = self.hand(*place)
             if row is None:
                 return None
@@ -584,7 +637,7 @@ class Writer:
         if saved.shoe is not None:
             self._keep_shoe(saved.shoe)
         self._changed_shoes.add(number)
-        self._had_findings = True  # for all that is known here
+        self._same_findings = False  # for all that is known here
         for hand in saved.hands:
             self._hands[number, hand.number] = hand
             self._changed_hands.add((number, hand.number))
@@ -635,24 +688,46 @@ class Writer:
     # -- saving
 
     def save(self) -> None:
-        """Write what was appended, and tell the receivers of `event_recorded`."""
+        """Write what was appended, and tell the receivers of `event_recorded` or `event_written`."""
         if self._last is None:
             return
-        self._save(self._changed_rows(), self._changed_projections())
-        row, event = self._last
-        event_recorded.send(
-            sender=TableEvent,
-            table=self.table,
-            row=row,
-            event=event,
-            shoe=self.shoe(event.shoe),
-            hand=self.hand(event.shoe, event.hand),
-            hands=[self._hands[place] for place in sorted(self._changed_hands)],
-            shoes=[self._shoes[number] for number in sorted(self._changed_shoes) if self._shoes[number].pk],
-            gone=sorted(self._gone),
-            clean=not self._had_findings,
-        )
+        if self._only_if is not None:
+            self._save_as_kept(self._only_if)
+        else:
+            self._save(self._changed_rows() + self._changed_projections())
+            event_recorded.send(sender=TableEvent, **self._told())
         self._keep()
+
+    def _save_as_kept(self, only_if: rows.Statement) -> None:
+        _head, *new = self._changed_rows()
+        projections = self._changed_projections()
+        if any(matters for _receiver, matters in event_matters.send(sender=TableEvent, **self._told())):
+            raise NotAsKept
+        keys = [row.key for row, _ in new if isinstance(row, TableEvent) and row.key is not None]
+        where = f"{_NEW} AND {only_if[0]}", [keys, *only_if[1]]
+        try:
+            written = rows.asked_first(lambda: rows.save_where(self.table, _HEAD, where, [*new, *projections]))
+        except IntegrityError as error:
+            raise NotAsKept from error
+        if written is None:
+            raise NotAsKept
+        self._versions.update(((type(row), row.pk), version) for row, version in written)
+        event_written.send(sender=TableEvent, table=self.table)
+
+    def _told(self) -> dict[str, Any]:
+        """What the receivers are told of; see `dealing.signals`."""
+        row, event = cast(tuple[TableEvent, Event], self._last)
+        return {
+            "table": self.table,
+            "row": row,
+            "event": event,
+            "shoe": self.shoe(event.shoe),
+            "hand": self.hand(event.shoe, event.hand),
+            "hands": [self._hands[place] for place in sorted(self._changed_hands)],
+            "shoes": [self._shoes[number] for number in sorted(self._changed_shoes) if self._shoes[number].pk],
+            "gone": sorted(self._gone),
+            "same": self._same_findings,
+        }
 
     def _save_rows(self) -> None:
         self._save(self._changed_rows())
@@ -660,42 +735,47 @@ class Writer:
     def _save_projections(self) -> None:
         self._save(self._changed_projections())
 
-    def _save(self, *changes: Changes) -> None:
-        written = rows.save_all(
-            [one for changed, _ in changes for one in changed], [one for _, also in changes for one in also]
-        )
-        self._versions.update(((type(row), row.pk), version) for row, version in written)
+    def _save(self, changes: list[rows.Change]) -> None:
+        self._versions.update(((type(row), row.pk), version) for row, version in rows.save_all(changes))
 
-    def _changed_rows(self) -> Changes:
-        if not self._rows:
-            return [], []
-        new: list[tuple[Model, Collection[str] | None]] = [(row, None) for row in self._rows]
+    def _changed_rows(self) -> list[rows.Change]:
+        """The new events, and the table itself, where there are any."""
+        new: list[rows.Change] = [(row, None) for row in self._rows]
+        if new:
+            new.insert(0, (self.table, _HEAD))
         self._rows = []
-        table = self.table
-        adapt = connection.ops.adapt_datetimefield_value
-        times = [adapt(table.last_at), adapt(table.last_recorded_at)]
-        return new, [(_HEAD, [table.last_seq, table.last_hash, *times, table.last_seal, table.pk])]
+        return new
 
-    def _changed_projections(self) -> Changes:
-        changed: list[tuple[Model, Collection[str] | None]] = []
+    def _changed_projections(self) -> list[rows.Change]:
+        changed: list[rows.Change] = []
         for number in sorted(self._dirty_shoes):
             shoe = self._shoes[number]
-            self._had_findings |= shoe.has_findings
             names = {"last_seq", "closed_at"}
             if number in self._shoe_folds:
-                names |= assign(shoe, shoe_fields(self._shoe_folds[number]))
+                names |= self._assign(shoe, shoe_fields(self._shoe_folds[number]))
             if cast(Model, shoe).pk is None:
+                self._need_lock()
                 rows.save(shoe)  # at once: its hands need its primary key
             else:
                 changed.append((shoe, names))
         for place in sorted(self._dirty_hands):
             hand = self._hands[place]
             hand.shoe = self._shoes[place[0]]  # again: it may have had no primary key before
-            self._had_findings |= hand.has_findings
-            changed.append((hand, assign(hand, hand_fields(self._hand_folds[place]))))
+            changed.append((hand, self._assign(hand, hand_fields(self._hand_folds[place]))))
         self._changed_shoes |= self._dirty_shoes
         self._changed_hands |= self._dirty_hands
         self._gone -= self._dirty_hands
         self._dirty_shoes.clear()
         self._dirty_hands.clear()
-        return changed, []
+        return changed
+
+    def _assign(self, row: Shoe | Hand, fields: Fields) -> set[str]:
+        before = row.audit.get("findings", [])
+        changed = assign(row, fields)
+        self._same_findings &= "audit" not in changed or row.audit["findings"] == before
+        return changed
+
+
+def _still(kept: Kept, table: Table, seen: Seen) -> bool:
+    """Whether a table, which is locked, stands where it was kept."""
+    return head_of(table) == head_of(kept.table) and seen.versions[1:] == kept.versions[1:]

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.models import Field, Model
 
+T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 N = TypeVar("N", bound=Model)
 
@@ -70,6 +71,16 @@ def _insert(model: type[Model]) -> str:
 
 
 @cache
+def _insert_where(model: type[Model], held: str) -> str:
+    """As `_insert`, where the query `held` has a row: the values need their types then, which VALUES gives them."""
+    columns = ", ".join(f'"{field.column}"' for field in _fields(model))
+    # Without their lengths: a cast would cut a text where the column refuses it.
+    types = [str(field.cast_db_type(connection)).partition("(")[0] for field in _fields(model)]
+    places = ", ".join(f"%s::{name}" for name in types)
+    return f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT {places} FROM {held}'  # noqa: S608
+
+
+@cache
 def _update(model: type[Model], names: frozenset[str]) -> str:
     columns = ", ".join(f'"{field.column}" = %s' for field in _fields(model) if field.name in names)
     return f'UPDATE "{model._meta.db_table}" SET {columns} WHERE "id" = %s'  # noqa: S608
@@ -97,6 +108,24 @@ def _first(
         cursor.execute(select + rest, params)
         found: Sequence[Any] | None = cursor.fetchone()
     return found
+
+
+def asked_first(ask: Callable[[], T]) -> T:
+    """What the first statement of a request comes to, which may be run twice.
+
+    It is the check whether a connection that was kept still works, so that none is made besides: where the database has
+    gone meanwhile, it is asked once more.
+    """
+    wire = cast(Any, connection)
+    unsure = wire.connection is not None and not wire.in_atomic_block and not wire.health_check_done
+    wire.health_check_done = True
+    try:
+        return ask()
+    except (OperationalError, InterfaceError):
+        if not unsure:
+            raise
+        connection.close()
+        return ask()
 
 
 def select_one(model: type[M], rest: str, params: Sequence[Any], lock: bool = False) -> M | None:
@@ -151,6 +180,8 @@ def _pair(model: type[M], other: type[N], found: Sequence[Any]) -> tuple[M, N | 
 
 #: A statement and its parameters.
 Statement = tuple[str, Sequence[Any]]
+#: A row to be saved and the names of the fields that changed; None: all of them.
+Change = tuple[Model, Collection[str] | None]
 
 
 def save(row: Model) -> None:
@@ -167,65 +198,97 @@ def version(model: type[Model]) -> str:
     return _VERSION.format(f'"{model._meta.db_table}".')
 
 
-def save_all(
-    changed: Sequence[tuple[Model, Collection[str] | None]], also: Sequence[Statement] = ()
-) -> list[tuple[Model, str]]:
-    """Save several rows: new ones whole, of others the named fields (None: all); and run the updates `also`.
+def save_all(changed: Sequence[Change]) -> list[tuple[Model, str]]:
+    """Save several rows: new ones whole, of others the named fields (None: all).
 
     PostgreSQL gets all of it as one statement: no row may come twice, or need the new primary key of another. It
     answers with the new version (see `version`) of each row that was written; SQLite with none.
     """
+    statements, written = _statements(changed)
+    if not statements:
+        return []
+    if connection.vendor == "postgresql":
+        return _taken_in(written, _run_together(statements))
+    keys = []
+    with connection.cursor() as cursor:
+        for sql, params in statements:
+            if sql.startswith("INSERT"):
+                cursor.execute(f'{sql} RETURNING "id"', params)
+                keys.append(cursor.fetchone()[0])
+            else:
+                cursor.execute(sql, params)
+    for row, key in zip([row for row in written if row.pk is None], keys, strict=True):
+        _inserted(row, key)
+    return []
+
+
+def save_where(
+    first: Model, names: Collection[str], where: Statement, changed: Sequence[Change]
+) -> list[tuple[Model, str]] | None:
+    """Update the row `first` where a condition holds, and only then save the others too; None: nothing was written.
+
+    On PostgreSQL, as one statement, which needs no transaction around it. Of two that run at once the later one looks
+    at the condition with the row as the other has left it. Otherwise as `save_all`.
+    """
+    fields = _names(type(first)).intersection(names)
+    condition, params = where
+    statements: list[Statement] = [
+        (f"{_update(type(first), fields)} AND {condition}", [*_values(first, fields), first.pk, *params])
+    ]
+    others, written = _statements(changed, held="w0")
+    found = _run_together(statements + others)
+    return None if found[0] is None else _taken_in([first, *written], found)
+
+
+def _statements(changed: Sequence[Change], held: str = "") -> tuple[list[Statement], list[Model]]:
+    """What saves the rows, and those that it will write. `held`: where the query of this name has a row."""
     statements: list[Statement] = []
     written: list[Model] = []
     for row, wanted in changed:
         model = type(row)
         if row.pk is None:
-            statements.append((_insert(model), _values(row, _names(model))))
+            statements.append((_insert_where(model, held) if held else _insert(model), _values(row, _names(model))))
             written.append(row)
             continue
         names = _names(model) if wanted is None else _names(model).intersection(wanted)
         if names:
-            statements.append((_update(model, names), [*_values(row, names), row.pk]))
+            sql = _update(model, names) + (f" AND EXISTS (SELECT 1 FROM {held})" if held else "")  # noqa: S608
+            statements.append((sql, [*_values(row, names), row.pk]))
             written.append(row)
-    statements += also
-    new = [row for row in written if row.pk is None]
-    if not statements:
-        return []
-    keys: list[Any] = []
-    versions: list[tuple[Model, str]] = []
+    return statements, written
+
+
+def _run_together(statements: Sequence[Statement]) -> list[Any]:
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(
-                _together(tuple(sql for sql, _ in statements), len(written)),
-                [one for _, some in statements for one in some],
-            )
-            found = cursor.fetchone()[0] or ()
-            keys = [int(key) for row, key in zip(written, found[::2], strict=True) if row.pk is None]
-            versions = list(zip(written, found[1::2], strict=True))
-        else:
-            for sql, params in statements:
-                if sql.startswith("INSERT"):
-                    cursor.execute(f'{sql} RETURNING "id"', params)
-                    keys.append(cursor.fetchone()[0])
-                else:
-                    cursor.execute(sql, params)
-    for row, key in zip(new, keys, strict=True):
-        row.pk = key
-        row._state.adding, row._state.db = False, connection.alias
-    return versions
+        cursor.execute(_together(tuple(sql for sql, _ in statements)), [one for _, some in statements for one in some])
+        answer: list[Any] = cursor.fetchone()[0]
+        return answer
+
+
+def _taken_in(written: Sequence[Model], found: Sequence[str]) -> list[tuple[Model, str]]:
+    """Give the new rows their primary keys; every row with its version."""
+    for row, key in zip(written, found[::2], strict=True):
+        if row.pk is None:
+            _inserted(row, int(key))
+    return list(zip(written, found[1::2], strict=True))
+
+
+def _inserted(row: Model, key: int) -> None:
+    row.pk = key
+    row._state.adding, row._state.db = False, connection.alias
 
 
 @lru_cache(maxsize=512)
-def _together(statements: tuple[str, ...], rows: int) -> str:
-    """One statement that does them all and answers with primary key and version of what each of the first `rows` wrote.
-
-    The others are done as well, whether or not anything is asked of them.
-    """
+def _together(statements: tuple[str, ...]) -> str:
+    """One statement that does them all and answers with primary key and version of the row that each of them wrote."""
     returned = f'"id", {_VERSION.format("")} AS "version"'
-    parts = [f"w{n} AS ({sql}{f' RETURNING {returned}' if n < rows else ''})" for n, sql in enumerate(statements)]
+    parts = [f"w{n} AS ({sql} RETURNING {returned})" for n, sql in enumerate(statements)]
     # One array: a row of an answer can have no more than 1664 columns.
-    asked = ", ".join(f'(SELECT "id"::text FROM w{n}), (SELECT "version" FROM w{n})' for n in range(rows))  # noqa: S608
-    return f"WITH {', '.join(parts)} SELECT {f'ARRAY[{asked}]' if rows else 'NULL'}"
+    asked = ", ".join(
+        f'(SELECT "id"::text FROM w{n}), (SELECT "version" FROM w{n})'  # noqa: S608
+        for n in range(len(statements))
+    )
+    return f"WITH {', '.join(parts)} SELECT ARRAY[{asked}]"
 
 
 def insert_values(model: type[Model], columns: Sequence[str], values: Sequence[Sequence[Any]]) -> None:

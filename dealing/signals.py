@@ -13,8 +13,18 @@ from django.dispatch import Signal
 #: hands   every `Hand` projection made or changed, in log order
 #: shoes   every `Shoe` projection made or changed, in log order
 #: gone    (shoe number, hand number) of each hand that an amendment took away
-#: clean   whether none of these hands and shoes had a finding before; left out where that is not known
+#: same    whether each of these hands and shoes has the findings that it had before; left out where it is not known
 event_recorded = Signal()
+
+#: Asked with the arguments of `event_recorded` before an event is written by itself, without a transaction (see
+#: `dealing.log.Writer.as_kept`). A receiver that has something to write with it answers True; the event is then
+#: recorded the long way. Whoever receives `event_recorded` and answers nothing here does not hear of such an event.
+event_matters = Signal()
+
+#: Sent when an event that mattered to nobody is in the log. Keyword arguments:
+#:
+#: table   the `Table`
+event_written = Signal()
 
 #: Sent by `dealing.projections.rebuild_table` inside its transaction, when a table's shoes and hands were made again. A
 #: receiver answers what it put right, in a line, or an empty text. Keyword arguments:

@@ -14,7 +14,7 @@ class IncidentsConfig(AppConfig):
     def ready(self) -> None:
         """Listen to the log: an event and the incident it opens are committed together. And add to the preferences."""
         from dealing.people_views import PREFERENCES_PARTS
-        from dealing.signals import entry_decided, event_recorded
+        from dealing.signals import entry_decided, event_matters, event_recorded
 
         from . import services
         from .reports import runs
@@ -22,5 +22,7 @@ class IncidentsConfig(AppConfig):
 
         event_recorded.connect(services.sync_incidents, dispatch_uid="incidents.sync")
         event_recorded.connect(runs.note_late_entries, dispatch_uid="incidents.reports.late")
+        event_matters.connect(services.changes_incidents, dispatch_uid="incidents.sync")
+        event_matters.connect(runs.is_late, dispatch_uid="incidents.reports.late")
         entry_decided.connect(services.say_decided, dispatch_uid="incidents.decided")
         PREFERENCES_PARTS.append(subscription_part)

@@ -52,21 +52,21 @@ def sync_incidents(
     hands: Sequence[Hand],
     shoes: Sequence[Shoe],
     gone: Sequence[tuple[int, int]] = (),
-    clean: bool = False,
+    same: bool = False,
     **_signal: Any,
 ) -> None:
     """Bring the incidents of the changed hands and shoes up to date; called inside the transaction that appends.
 
-    `clean`: none of them had a finding before, so that an incident without one has been withdrawn already.
+    `same`: each has the findings that it had before, so that its incident stands as it is.
     """
+    if not changes_incidents(row=row, gone=gone, same=same):
+        return  # the usual card
     found: Judged = {}
     for shoe in shoes:
         # A shoe that an amendment took out of the log has no row any more.
         found[shoe.number, None] = (shoe.ruleset, shoe.audit["findings"] if shoe.pk else ())
     for hand in hands:
         found[hand.shoe.number, hand.number] = (hand.shoe.ruleset, hand.audit["findings"])
-    if clean and not gone and row.name != Amended.name and not any(findings for _, findings in found.values()):
-        return  # the usual card
     known = Incident.objects.filter(table=table, shoe_number__in={shoe for shoe, _hand in found} | {row.shoe_number})
     hand_of_it = Hand.objects.filter(
         shoe__table=OuterRef("table"), shoe__number=OuterRef("shoe_number"), number=OuterRef("hand_number")
@@ -82,6 +82,11 @@ def sync_incidents(
         if findings or place in incidents:
             changed += _sync(table, place, ruleset, findings, incidents.get(place))
     note_incidents(table, changed, row.actor)
+
+
+def changes_incidents(*, row: TableEvent, gone: Sequence[tuple[int, int]], same: bool, **_signal: Any) -> bool:
+    """Whether incidents may have to be changed with an event."""
+    return not same or bool(gone) or row.name == Amended.name
 
 
 def resync_incidents(table: Table, judged: Judged, actor: str) -> list[Incident]:

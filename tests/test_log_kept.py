@@ -33,11 +33,11 @@ class Processes:
     def change_to(self, number: int) -> None:
         self.now = self._both[number]
 
-    def take(self, table: Table) -> kept.Kept | None:
-        return self.now.take(table)
+    def take(self, code: str) -> kept.Kept | None:
+        return self.now.take(code)
 
-    def keep(self, table: Table, one: kept.Kept) -> None:
-        self.now.keep(table, one)
+    def keep(self, one: kept.Kept) -> None:
+        self.now.keep(one)
 
 
 @pytest.fixture
@@ -198,6 +198,6 @@ def test_the_tables_used_last_are_kept(processes: Processes, table: MakeTable) -
         record_many(events[:2], actor="nok")
         record(events[2], actor="nok")
     assert len(few) == 2
-    assert few.take(Table.objects.get(code="K11")) is None
-    assert few.take(Table.objects.get(code="K13")) is not None
+    assert few.take("K11") is None
+    assert few.take("K13") is not None
     assert TableEvent.objects.count() == 9

@@ -301,6 +301,6 @@ _TELLING: Final = _Telling()
 
 
 def announce(*, table: Table, **_signal: Any) -> None:
-    """Receiver of `event_recorded`: have who listens told, once it is committed."""
+    """Receiver of `event_recorded` and `event_written`: have who listens told, once it is committed."""
     if settings.REDIS_URL:
         transaction.on_commit(partial(_TELLING.tell, table.pk), robust=True)

@@ -17,7 +17,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Max
 
-from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, Writer
+from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, NotAsKept, Writer
 from dealing.models import Hand, TableEvent
 from dealing.permissions import check_event, member_of, reaches
 from dealing.rules.events import Amended, BurnCard, Event, EventError, ShoeOpened, format_time, parse_event
@@ -120,17 +120,15 @@ def record_in_order(
     `items` are objects of log lines (see `read`). `expected_seq`: where the table's log is to stand before the first
     event that is new. `settlement`: answer what each bet is owed, too. Raises `NoSuchTable`.
     """
-    sent: list[Sent] = []
-    refused: Refused | None = None
-    for index, item in enumerate(items):
-        try:
-            sent.append(read(item, code, user))
-        except EventError as error:
-            refused = Refused(index, error)
-            break
+    sent, refused = _read_all(user, code, items)
     while True:
         with transaction.atomic():
-            batch = _Batch(user, code, settlement, sent[0].event.key if sent else None)
+            try:
+                key = sent[0].event.key if sent else None
+                writer = Writer.locking(code, user.get_username(), partial(check_event, user), key)
+            except EventError as error:
+                raise NoSuchTable from error
+            batch = _Batch(user, writer, settlement)
             answers = batch.record(sent, expected_seq)
             if batch.stopped is not None:
                 # What a refused event leaves of a writer is not to be relied upon: once more, without it.
@@ -141,15 +139,45 @@ def record_in_order(
         del sent[refused.index :]
 
 
-class _Batch:
-    """One try at recording a batch; made inside a transaction, holds the lock on the table."""
+def record_as_kept(
+    user: Any, code: str, items: Sequence[Any], *, expected_seq: int | None = None, settlement: bool = False
+) -> Outcome | None:
+    """As `record_in_order`, by one statement, where all is new and well and all that it needs is kept here; or None.
 
-    def __init__(self, user: Any, code: str, settlement: bool, key: str | None) -> None:
+    `user`: a device as it was kept; what is written is written only if it is still so.
+    """
+    still = getattr(user, "still", None)
+    if still is None:
+        return None
+    sent, refused = _read_all(user, code, items)
+    if refused is not None:
+        return None
+    try:
+        writer = Writer.as_kept(code, user.get_username(), partial(check_event, user), still)
+        batch = _Batch(user, writer, settlement)
+        answers = batch.record(sent, expected_seq)
+    except (NotAsKept, NoSuchTable):
+        return None
+    return Outcome(answers) if batch.stopped is None else None
+
+
+def _read_all(user: Any, code: str, items: Sequence[Any]) -> tuple[list[Sent], Refused | None]:
+    """What was sent, up to the first event that cannot be read, and that one."""
+    sent: list[Sent] = []
+    for index, item in enumerate(items):
         try:
-            self._writer = Writer(code, user.get_username(), partial(check_event, user), key)
+            sent.append(read(item, code, user))
         except EventError as error:
-            raise NoSuchTable from error
-        if not reaches(user, self._writer.table):
+            return sent, Refused(index, error)
+    return sent, None
+
+
+class _Batch:
+    """One try at recording a batch."""
+
+    def __init__(self, user: Any, writer: Writer, settlement: bool) -> None:
+        self._writer = writer
+        if not reaches(user, writer.table):
             raise NoSuchTable
         self._settlement = settlement
         self._rows: dict[int, TableEvent] = {}

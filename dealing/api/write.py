@@ -8,19 +8,23 @@ from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 from rest_framework import status
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
+from dealing.devices import authentication
 from dealing.log import Conflict
 from dealing.messages import explain, reason
 from dealing.permissions import May, may, refusal, roles
 from dealing.rules.events import EventError, decode_line
 
 from .problems import Problem
-from .recording import NoSuchTable, Outcome, Refused, record_in_order
+from .recording import NoSuchTable, Outcome, Refused, record_as_kept, record_in_order
 from .recording_schema import record_schema
 from .shared import read_position
 
@@ -104,7 +108,34 @@ def _line(line: bytes) -> Any:
         return error
 
 
-class RecordsEvents:
+class ConfirmsKeys(APIView):
+    """A view whose POST may begin with a device as this process has kept it: see `dealing.devices.keys.kept`.
+
+    It calls `confirmed` before it does anything on the strength of that; what is refused is refused after it.
+    """
+
+    #: Whether the request's user is a device as it was kept.
+    as_kept = False
+
+    def confirmed(self) -> Any:
+        """The user of the request, a device as it is now. Raises AuthenticationFailed where its key is no good."""
+        if self.as_kept:
+            self.as_kept = False
+            request: Any = self.request
+            request.user, request.auth = authentication.known(authentication.token_of(self.request))
+        return self.request.user
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Say first of all that a key is no good, or that it cannot be told."""
+        if self.as_kept:
+            try:
+                self.confirmed()
+            except (AuthenticationFailed, DatabaseError) as error:
+                exc = error
+        return super().handle_exception(exc)
+
+
+class RecordsEvents(ConfirmsKeys):
     """What the view set of a table's events answers to POST; see `docs/devices.md`."""
 
     params: Mapping[str, Set[str]] = {"record": {"expected_seq", "settlement"}}
@@ -129,7 +160,9 @@ class RecordsEvents:
         if not items:
             raise Problem("malformed", _("There is no event in this."))
         try:
-            done = record_in_order(user, table, items, expected_seq=expected, settlement=settlement)
+            done = record_as_kept(user, table, items, expected_seq=expected, settlement=settlement)
+            if done is None:
+                done = record_in_order(self.confirmed(), table, items, expected_seq=expected, settlement=settlement)
         except NoSuchTable as error:
             raise Problem("not-found", _("There is no table %(code)s here.") % {"code": table}) from error
         if done.refused is not None:

@@ -15,6 +15,7 @@ class DevicesConfig(AppConfig):
     def ready(self) -> None:
         """Have those who listen to a table told when it moves on."""
         from dealing.api.news import announce
-        from dealing.signals import event_recorded
+        from dealing.signals import event_recorded, event_written
 
         event_recorded.connect(announce, dispatch_uid="devices.feed")
+        event_written.connect(announce, dispatch_uid="devices.feed")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 import secrets
+import threading
+from collections import OrderedDict
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils import timezone
 
 from dealing import rows
@@ -41,8 +43,12 @@ class DeviceUser:
     id = None
     staff_member = None
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, still: rows.Statement | None = None) -> None:
+        """`still`: the device is as this process has kept it, and what is true, of a table's row, as long as it is so
+        and the table is one of its own. None: it was read with the request.
+        """
         self.device = device
+        self.still = still
         self._table_roles = frozenset({DEVICE, SUPERVISING_DEVICE} if device.supervises else {DEVICE})
 
     def get_username(self) -> str:
@@ -94,17 +100,45 @@ def known(text: Any) -> DeviceKey | None:
     found = _KEY.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
-    key = _read(found[1])
-    if key is None or not secrets.compare_digest(key.digest, sha256(found[2].encode()).hexdigest()):
+    _KEPT.forget(found[1])
+    read = _read(found[1])
+    if read is None:
         return None
-    now = timezone.now()
-    if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+    key, now = read.key, timezone.now()
+    if not _opens(key, found[2], now):
         return None
-    if not key.device.is_active:
-        return None
-    if key.last_used_at is None or now - key.last_used_at >= USED_EVERY:
-        DeviceKey.objects.filter(pk=key.pk).update(last_used_at=now)
+    if _was_long_ago(key, now):
+        DeviceKey.objects.filter(pk=key.pk).update(last_used_at=now)  # which makes it another version
+    elif read.versions is not None:
+        _KEPT.keep(found[1], read)
     return key
+
+
+def kept(text: Any) -> tuple[DeviceKey, rows.Statement] | None:
+    """As `known`, the key as this process has kept it, without a look into the database; None where it has not.
+
+    With it comes what is true, of the row of a table, as long as the key opens that table: nothing may be done, and
+    nothing answered but that the key is no good, unless this is true (see `confirmed`).
+    """
+    found = _KEY.fullmatch(text) if isinstance(text, str) else None
+    read = None if found is None else _KEPT.get(found[1])
+    if found is None or read is None or read.versions is None:
+        return None
+    key, now = read.key, timezone.now()
+    if not _opens(key, found[2], now) or _was_long_ago(key, now):
+        return None
+    return key, (_STILL, [key.pk, key.device_id, *read.versions])
+
+
+def _opens(key: DeviceKey, secret: str, now: dt.datetime) -> bool:
+    if not secrets.compare_digest(key.digest, sha256(secret.encode()).hexdigest()):
+        return False
+    over = key.expires_at is not None and key.expires_at <= now
+    return key.revoked_at is None and not over and key.device.is_active
+
+
+def _was_long_ago(key: DeviceKey, now: dt.datetime) -> bool:
+    return key.last_used_at is None or now - key.last_used_at >= USED_EVERY
 
 
 _TABLES: Final = (
@@ -114,33 +148,76 @@ _GATHER: Final = {
     "postgresql": "string_agg(devices_device_tables.table_id::text, ',')",
     "sqlite": "group_concat(devices_device_tables.table_id)",
 }
+#: With the tables, where the database has such, the versions of key and device.
+_VERSIONS: Final = {
+    "postgresql": f"ARRAY[{{}}, {rows.version(DeviceKey)}, {rows.version(Device)}]",
+    "sqlite": "{}",
+}
 _WITH_DEVICE: Final = (
     "JOIN devices_device ON devices_device.id = devices_devicekey.device_id WHERE devices_devicekey.prefix = %s"
 )
+#: Of a table's row: it is one of the device's, and key and device are those versions.
+_STILL: Final = (
+    "EXISTS (SELECT 1 FROM devices_devicekey "  # noqa: S608  # names of our own
+    "JOIN devices_device ON devices_device.id = devices_devicekey.device_id "
+    "JOIN devices_device_tables ON devices_device_tables.device_id = devices_device.id "
+    "WHERE devices_devicekey.id = %s AND devices_device.id = %s AND devices_device_tables.table_id = dealing_table.id "
+    f"AND devices_device.venue_id = dealing_table.venue_id AND {rows.version(DeviceKey)} = %s "
+    f"AND {rows.version(Device)} = %s)"
+)
 
 
-def _read(prefix: str) -> DeviceKey | None:
-    """The key with its device and that one's tables, by one statement: every request of a device begins with it."""
-    wire = cast(Any, connection)
-    unsure = wire.connection is not None and not wire.in_atomic_block and not wire.health_check_done
-    wire.health_check_done = True  # this is one: where the database has gone meanwhile, it is asked once more
-    try:
-        found = _found(prefix)
-    except (OperationalError, InterfaceError):
-        if not unsure:
-            raise
-        connection.close()
-        found = _found(prefix)
+class _Read(NamedTuple):
+    """A key with its device and that one's tables, and the stored versions of both rows, where there are such."""
+
+    key: DeviceKey
+    versions: tuple[str, str] | None
+
+
+def _read(prefix: str) -> _Read | None:
+    """A key by one statement: every request of a device that this process has not kept begins with it."""
+    gathered = _TABLES.format(gather=_GATHER[connection.vendor])
+    asked = _VERSIONS[connection.vendor].format(gathered)
+    found = rows.asked_first(lambda: rows.select_pair_and(DeviceKey, Device, asked, _WITH_DEVICE, [prefix]))
     if found is None:
         return None
     key, device, tables = found
     if device is None:
         return None
+    versions = None
+    if connection.vendor == "postgresql":
+        tables, *both = tables
+        versions = (both[0], both[1])
     device.table_ids = frozenset(map(int, tables.split(","))) if tables else frozenset()
     key.device = device
-    return key
+    return _Read(key, versions)
 
 
-def _found(prefix: str) -> tuple[DeviceKey, Device | None, Any] | None:
-    tables = _TABLES.format(gather=_GATHER[connection.vendor])
-    return rows.select_pair_and(DeviceKey, Device, tables, _WITH_DEVICE, [prefix])
+class _Keeping:
+    """Keys as they were read last, by database and prefix, those used last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], _Read] = OrderedDict()
+
+    def get(self, prefix: str) -> _Read | None:
+        with self._lock:
+            return self._kept.get(_place(prefix))
+
+    def forget(self, prefix: str) -> None:
+        with self._lock:
+            self._kept.pop(_place(prefix), None)
+
+    def keep(self, prefix: str, read: _Read) -> None:
+        with self._lock:
+            self._kept[_place(prefix)] = read
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+def _place(prefix: str) -> tuple[str, str]:
+    return str(connection.settings_dict["NAME"]), prefix
+
+
+_KEPT: Final = _Keeping(1024)

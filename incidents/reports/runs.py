@@ -97,6 +97,23 @@ def due_days(venue: Venue, now: dt.datetime) -> list[AuditDay]:
     return sorted(due, key=lambda one: (one.day <= last - dt.timedelta(days=DAYS_BACK), one.day))
 
 
+def is_late(*, table: Table, row: TableEvent, event: Event, hands: Sequence[Hand], shoe: Shoe, **_signal: Any) -> bool:
+    """Whether an event may touch a day that is closed, and `note_late_entries` has something to count."""
+    return bool(_late_times(_today(table.venue), row, event, hands)) or isinstance(event, Amended)
+
+
+def _today(venue: Venue) -> dt.datetime:
+    return begins(venue, gaming_day(venue, timezone.now()))
+
+
+def _late_times(today: dt.datetime, row: TableEvent, event: Event, hands: Sequence[Hand]) -> list[dt.datetime]:
+    """When the hands began that an event touches, or it was itself, if that was before today."""
+    times = [one.started_at for one in hands if one.started_at < today]
+    if event.hand is None and row.at < today:
+        times.append(row.at)
+    return times
+
+
 def note_late_entries(
     *,
     table: Table,
@@ -113,10 +130,8 @@ def note_late_entries(
     is of the current day, nothing is asked of the database.
     """
     venue = table.venue
-    today = begins(venue, gaming_day(venue, timezone.now()))
-    times = [one.started_at for one in hands if one.started_at < today]
-    if event.hand is None and row.at < today:
-        times.append(row.at)
+    today = _today(venue)
+    times = _late_times(today, row, event, hands)
     if isinstance(event, Amended) and shoe.opened_at < today:
         if hand is not None:
             times.append(hand.started_at)
