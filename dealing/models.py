@@ -17,6 +17,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from dealing.append_only import AppendOnly
+
 if TYPE_CHECKING:
     from dealing.rules.events import Event
 
@@ -177,7 +179,7 @@ class ChainWalk(models.Model):
         return f"{self.table} {self.last_seq}"
 
 
-class SealStart(models.Model):
+class SealStart(AppendOnly):
     """Where the seals of a table's log begin: rows up to `seq`, whose hash is there, may have none. Append-only.
 
     Its own seal shows that a person with the application's key began it (`dealing.sealing`), and no one else.
@@ -407,13 +409,15 @@ class Hand(models.Model):
         return _("%(shoe)s hand %(hand)d") % {"shoe": self.shoe, "hand": self.number}
 
 
-class TableEvent(models.Model):
+class TableEvent(AppendOnly):
     """One line of a table's log. Never changed, never deleted; the database itself refuses to.
 
     `payload` is the line exactly as it is exported. The other columns repeat parts of it so that they can be indexed;
     `hash` covers payload, position, actor and time of recording, and through `prev_hash` every row before; see
     `dealing.chain`. `seal` shows that the application wrote the row; see `dealing.seals`.
     """
+
+    sole_writer = "dealing.log"
 
     table = models.ForeignKey(
         Table, verbose_name=_("table"), on_delete=models.PROTECT, related_name="events", db_index=False
@@ -456,11 +460,3 @@ class TableEvent(models.Model):
         from dealing.rules.events import parse_line
 
         return parse_line(self.payload)
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: rows are appended by `dealing.log` only."""
-        raise TypeError("the log is written by dealing.log only")
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: the log only grows."""
-        raise TypeError("the log is never deleted from")

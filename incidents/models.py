@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from dealing.append_only import AppendOnly
 from dealing.models import Dealer, StaffMember, Table
 
 
@@ -125,13 +126,15 @@ class IncidentFinding(models.Model):
         }
 
 
-class Decision(models.Model):
+class Decision(AppendOnly):
     """What a manager decided, and on which rulings. Never changed, never deleted; the database itself refuses to.
 
     `rulings` holds the findings as they stood, each with its citations as they were worded then; `events` the
     positions in the table's log of the events that carried the decision out (none for a decision that changes nothing
     at the table).
     """
+
+    instead = "a new decision supersedes it"
 
     incident = models.ForeignKey(
         Incident, verbose_name=_("incident"), on_delete=models.PROTECT, related_name="decisions", db_index=False
@@ -173,23 +176,15 @@ class Decision(models.Model):
     def __str__(self) -> str:
         return _("%(incident)s, decision %(number)d") % {"incident": self.incident, "number": self.number}
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused for a decision already made."""
-        if not self._state.adding:
-            raise TypeError("a decision is never edited: a new one supersedes it")
-        super().save(*args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: decisions are kept."""
-        raise TypeError("a decision is never deleted")
-
-
-class IncidentReview(models.Model):
+class IncidentReview(AppendOnly):
     """What is known about an incident beside the log, as it stood at one time: a note repeats everything it keeps.
 
     Never changed, never deleted; the database itself refuses to. The note with the highest number speaks. People stand
     as a reference and as text: the text says who it was even where a code changes later. Money in the table's currency.
     """
+
+    instead = "another note is written"
 
     class ErrorBy(models.TextChoices):
         NONE = "none", pgettext_lazy("whose error", "Nobody’s")
@@ -273,18 +268,8 @@ class IncidentReview(models.Model):
     def __str__(self) -> str:
         return _("%(incident)s, review note %(number)d") % {"incident": self.incident, "number": self.number}
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused for a note already written."""
-        if not self._state.adding:
-            raise TypeError("a review note is never edited: write another one")
-        super().save(*args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: review notes are kept."""
-        raise TypeError("a review note is never deleted")
-
-
-class IncidentAttachment(models.Model):
+class IncidentAttachment(AppendOnly):
     """A picture or a short clip kept with an incident (`incidents.attachments` has the file). Never changed or deleted;
     the database itself refuses to.
 
@@ -316,16 +301,6 @@ class IncidentAttachment(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused for an attachment that is kept already."""
-        if not self._state.adding:
-            raise TypeError("an attachment is never edited")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: attachments are kept."""
-        raise TypeError("an attachment is never deleted")
 
 
 # The reports' own models; Django looks for them here.

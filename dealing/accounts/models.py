@@ -12,6 +12,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from dealing.accounts import sealing
+from dealing.append_only import AppendOnly
 
 
 class Session(AbstractBaseSession):
@@ -86,7 +87,7 @@ class Passkey(models.Model):
         return self.name
 
 
-class SecurityEvent(models.Model):
+class SecurityEvent(AppendOnly):
     """One thing that happened to an account. Rows are neither changed nor deleted; names are kept as they were."""
 
     class Kind(models.TextChoices):

@@ -9,13 +9,13 @@ something else, another revision of its report.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from dealing.append_only import AppendOnly
 from dealing.models import StaffMember, Table, Venue, languages
 from dealing.night import TableNight
 
@@ -141,12 +141,14 @@ class TableAudit(models.Model):
         return TableNight.from_json(self.night)
 
 
-class AuditReport(models.Model):
+class AuditReport(AppendOnly):
     """What the audit of a day, or a month, came to. Never changed, never deleted; the database itself refuses to.
 
     `day` is the gaming day, or the first of the month. The revision with the highest number speaks. The columns beside
     `figures` repeat parts of it for lists.
     """
+
+    instead = "a late entry makes another revision"
 
     class Kind(models.TextChoices):
         NIGHTLY = "nightly", pgettext_lazy("report", "Nightly")
@@ -192,16 +194,6 @@ class AuditReport(models.Model):
     def monthly(self) -> MonthFigures:
         """The figures of a monthly report."""
         return MonthFigures.from_json(self.figures)
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused for a report already made."""
-        if not self._state.adding:
-            raise TypeError("a report is never edited: a late entry makes another revision")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: reports are kept."""
-        raise TypeError("a report is never deleted")
 
 
 class ReportPlot(models.Model):

@@ -9,12 +9,13 @@ database. A `TrailWalk` is what the last look at one of these found.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Final
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from dealing.append_only import AppendOnly
 from dealing.models import Table, Venue
 from incidents.models import AuditReport
 
@@ -61,11 +62,13 @@ def genesis_hash(scope: str) -> str:
     return hashlib.sha256(f"{GENESIS}\n{scope}".encode()).hexdigest()
 
 
-class TrailEntry(models.Model):
+class TrailEntry(AppendOnly):
     """One entry. Never changed, never deleted; the database itself refuses to.
 
     `payload` is canonical JSON: what the row `reference` of the kind was then (`incidents.trail.contents`).
     """
+
+    sole_writer = "incidents.trail.writing"
 
     class Kind(models.TextChoices):
         INCIDENT = "incident", _("incident")
@@ -99,16 +102,8 @@ class TrailEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.trail} #{self.seq}"
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: entries are written by `incidents.trail.writing` only."""
-        raise TypeError("a trail is written by incidents.trail.writing only")
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: a trail only grows."""
-        raise TypeError("a trail is never deleted from")
-
-
-class SignedHead(models.Model):
+class SignedHead(AppendOnly):
     """How far the logs and trails of a house had come, signed. Never changed, never deleted.
 
     `statement` is the text that is signed, `signature` in base64; `report` the report that it was made with, if any.
@@ -143,16 +138,6 @@ class SignedHead(models.Model):
     def printed(self) -> str:
         """What is shown and kept elsewhere: the statement with its signature."""
         return f"{self.statement}signature {self.signature}\n"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused for what is signed already."""
-        if not self._state.adding:
-            raise TypeError("what is signed is never changed")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused: signed heads are kept."""
-        raise TypeError("signed heads are never deleted")
 
 
 class TrailWalk(models.Model):
