@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dealing.console import words
+from dealing.digits import read_digits
 from dealing.models import Hand, Table
 from dealing.people import reader_required
 from dealing.pit.access import table_of
@@ -46,15 +47,11 @@ def _as_shown(table: Table, seq: str, hand: str) -> bool:
     """Whether nothing has come that the display would show: no query, or one of the few events since."""
     if seq == str(table.last_seq):
         return True
-    shown, in_play = _number(seq), _number(hand)
+    shown, in_play = read_digits(seq), read_digits(hand)
     if shown is None or in_play is None or shown > table.last_seq:
         return False
     newer = table.events.filter(seq__gt=shown)
     return not newer.exclude(name__in=WITHIN_A_HAND, hand_number=in_play).exists()
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _shown(request: HttpRequest, table: Table, template: str) -> HttpResponse:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from dealing import log
+from dealing.digits import read_digits
 from dealing.models import Table
 from dealing.rules.events import Bet, Event, Paid, parse_line
 
@@ -36,8 +37,8 @@ def device_of(data: Mapping[str, Any]) -> str:
 
 def waited(data: Mapping[str, Any]) -> dt.timedelta:
     """How long ago the entry was tapped (`ago`, milliseconds); at once where nothing sensible is said."""
-    text = str(data.get("ago", ""))
-    return dt.timedelta(milliseconds=int(text)) if text.isascii() and text.isdigit() and len(text) < 12 else log.AT_ONCE
+    ago = read_digits(data.get("ago"), 11)
+    return log.AT_ONCE if ago is None else dt.timedelta(milliseconds=ago)
 
 
 def record(

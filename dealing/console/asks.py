@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from dealing import rows
 from dealing.console.limits import Limits, seat_total
+from dealing.digits import read_digits
 from dealing.models import Shoe, Table
 from dealing.rules.rulesets import get_ruleset
 
@@ -54,7 +55,7 @@ def after_last(table: Table, form: EventForm, data: Mapping[str, str]) -> Ask | 
     """Whether the event would begin a hand after the shoe's last (SHOE-after)."""
     if form.event == "card" and data.get("to") != "P1" and not data.get("sheet"):
         return None
-    number = _whole(data.get("hand"))
+    number = read_digits(data.get("hand"))
     if number is None or not table.may_be_at_the_last:
         return None
     shoe = rows.select_one(Shoe, "WHERE table_id = %s AND status = %s ORDER BY number DESC LIMIT 1", [table.pk, "open"])
@@ -82,8 +83,3 @@ def over_limit(table: Table, form: EventForm, data: Mapping[str, str]) -> Ask | 
     sofar = seat_total(table, data, keys["seat"], str(keys["bet"])) if limits else None
     told = limits.told(str(keys["bet"]), keys["stake"], sofar)
     return Ask(form.event, told, _("Record it all the same"), at="stake") if told else None
-
-
-def _whole(text: object) -> int | None:
-    digits = str(text or "")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from dealing import wording
 from dealing.console.forms import FORMS
 from dealing.console.state import State
+from dealing.digits import read_digits
 from dealing.messages import reason, tell
 from dealing.models import Table, TableEvent
 from dealing.rules import events as log
@@ -162,9 +163,10 @@ def pay_values(data: Mapping[str, Any]) -> dict[str, str]:
 def pressed_with(table: Table, row: TableEvent) -> list[TableEvent]:
     """The rows that the same press recorded, newest first; only this one where something else came after it."""
     base, dot, number = (row.key or "").rpartition(".")
-    if not dot or not number.isdigit() or not 2 <= int(number) <= 99:
+    last = read_digits(number, 2) if dot else None
+    if last is None or last < 2:
         return [row]
-    keys = [part_key(base, n) for n in range(1, int(number) + 1)]
+    keys = [part_key(base, n) for n in range(1, last + 1)]
     rows = list(table.events.filter(key__in=keys, actor=row.actor).order_by("-seq"))
     if [one.key for one in rows] != keys[::-1] or rows[0].seq - rows[-1].seq != len(rows) - 1:
         return [row]

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from dealing import wording
 from dealing.console import words
 from dealing.console.money import SEATS
+from dealing.digits import read_digits
 from dealing.messages import reason, tell
 from dealing.permissions import May, need_of
 from dealing.rules.events import Event, EventError, event_as_dict
@@ -65,7 +66,8 @@ class NumberField(LogField):
     short = True
 
     def for_log(self, text: str) -> object:
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+        number = read_digits(text)
+        return text if number is None else number
 
 
 class MoneyField(LogField):

@@ -11,6 +11,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from dealing import rows, wording
+from dealing.digits import read_digits
 from dealing.models import BetLimit, Table
 from dealing.rules import events as log
 from dealing.rules.judge import effective
@@ -90,10 +91,10 @@ class Limits:
 
 def seat_total(table: Table, data: Mapping[str, str], seat: object, bet: str) -> Decimal:
     """What the seat has on the bet already in the hand that the form is about."""
-    shoe, hand = str(data.get("shoe", "")), str(data.get("hand", ""))
+    shoe, hand = read_digits(data.get("shoe")), read_digits(data.get("hand"))
     total = Decimal(0)
-    if all(text.isascii() and text.isdigit() and len(text) < 10 for text in (shoe, hand)):
-        rows = table.events.filter(shoe_number=int(shoe), hand_number=int(hand), name__in=("bet", "amended"))
+    if shoe is not None and hand is not None:
+        rows = table.events.filter(shoe_number=shoe, hand_number=hand, name__in=("bet", "amended"))
         parsed = [(row.seq, row.parse()) for row in rows.order_by("seq")]
         known = {seq for seq, _event in parsed}
         bets = [(seq, e) for seq, e in parsed if not isinstance(e, log.Amended) or e.seq in known]

@@ -35,6 +35,7 @@ from dealing.console.state import (
     read_rows,
     timeline,
 )
+from dealing.digits import BIG_INTEGER, read_digits
 from dealing.messages import reason, tell
 from dealing.models import Hand, Shoe, Table, TableEvent
 from dealing.people import User, reader_required
@@ -285,8 +286,8 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 
 
 def _row(table: Table, seq: object) -> TableEvent | None:
-    text = str(seq)
-    return table.events.filter(seq=int(text)).first() if text.isascii() and text.isdigit() and len(text) < 19 else None
+    number = read_digits(seq, BIG_INTEGER)
+    return None if number is None else table.events.filter(seq=number).first()
 
 
 def _which_sheet(user: User, table: Table, data: Mapping[str, Any]) -> Sheet | None:
@@ -367,7 +368,7 @@ def record(request: HttpRequest, code: str) -> HttpResponseBase:
 def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: str) -> HttpResponseBase:
     form = FORMS[data["event"]](data=data) if data.get("event") in FORMS else None
     member, key = member_of(request.user), data.get("key", "")
-    seen = _number(data.get("seq"))
+    seen = read_digits(data.get("seq"), BIG_INTEGER)
     # A press that is in the log already went on then, or did not.
     several = data.get("event") == Amended.name or _goes_on(data)
     known = several and bool(key) and table.events.filter(key=key.replace("\0", "")).exists()
@@ -446,11 +447,6 @@ def _valid(form: EventForm, table: Table) -> bool:
     return not form.errors
 
 
-def _number(text: object) -> int | None:
-    digits = str(text or "")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
-
-
 def _told(data: dict[str, str], table: Table) -> dict[str, str]:
     """What was sent, with the entry line's shorthand written out.
 
@@ -510,7 +506,7 @@ def _line(table: Table, data: Mapping[str, str], form: EventForm) -> dict[str, o
 def _common(table: Table, data: Mapping[str, str]) -> dict[str, object]:
     """Which table, shoe and hand the page was about."""
     line: dict[str, object] = {"table": table.code}
-    shoe, hand = _number(data.get("shoe")), _number(data.get("hand"))
+    shoe, hand = read_digits(data.get("shoe"), BIG_INTEGER), read_digits(data.get("hand"), BIG_INTEGER)
     if shoe is not None:
         line["shoe"] = shoe
     if hand:
@@ -650,7 +646,7 @@ def _refused_pays(request: HttpRequest, table: Table, data: Mapping[str, str], e
 
 def _overtaken(request: HttpRequest, table: Table, data: Mapping[str, str]) -> HttpResponse:
     """Somebody else recorded at this table: show what, and keep what was typed. The place due now is proposed."""
-    seen, device = _number(data.get("seq")) or 0, arrival.device_of(data)
+    seen, device = read_digits(data.get("seq"), BIG_INTEGER) or 0, arrival.device_of(data)
     newer = table.events.filter(seq__gt=seen).order_by("seq")
     if device:
         newer = newer.exclude(key__startswith=f"{device}.")

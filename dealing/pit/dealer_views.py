@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dealing.dates import MomentField
+from dealing.digits import BIG_INTEGER, read_digits
 from dealing.models import Dealer, DealerShift, Table
 from dealing.people import reader_required, supervisor_required
 from dealing.permissions import May, check, may
@@ -80,13 +81,14 @@ def dealer(request: HttpRequest, code: str) -> HttpResponse:
 
 def _change(request: HttpRequest, table: Table) -> HttpResponse:
     check(request.user, May.RECORD)
-    told, seen = request.POST, _number(request.POST.get("seen", ""))
+    told, seen = request.POST, read_digits(request.POST.get("seen"), BIG_INTEGER)
     user: Any = request.user  # who may record is no anonymous user
     try:
         if "end" in told:
             do_end_shift(table, user, seen=seen)
         else:
-            chosen = Dealer.objects.filter(pk=_number(told.get("dealer", "")) or 0, venue=table.venue_id).first()
+            number = read_digits(told.get("dealer"), BIG_INTEGER) or 0
+            chosen = Dealer.objects.filter(pk=number, venue=table.venue_id).first()
             if chosen is None:
                 raise ValidationError(_("Choose somebody from the list."), code="unknown")
             do_change_dealer(table, chosen, user, seen=seen)
@@ -108,10 +110,6 @@ def _change(request: HttpRequest, table: Table) -> HttpResponse:
 def _shown(request: HttpRequest, table: Table, picker: Picker | None, status: int = 200) -> HttpResponse:
     template = "pit/dealer_now.html" if getattr(request, "htmx", False) else "pit/dealer.html"
     return render(request, template, {"table": table, "picker": picker}, status=status)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 # The shifts.

@@ -22,6 +22,7 @@ from dealing.console import composite, money
 from dealing.console.forms import EventForm
 from dealing.console.limits import amount, decimals
 from dealing.console.state import HandOf, State, redealt_by, redealt_from
+from dealing.digits import read_digits
 from dealing.models import Shoe, Table
 from dealing.rules.audit import HandAudit
 from dealing.rules.bets import amount_text
@@ -233,11 +234,11 @@ def late_hand(context: Context, form: EventForm) -> HandOf | None:
     """The earlier hand that a pay is recorded for; None where it is for the hand at the table."""
     state = context["state"]
     asked = form.data if form.is_bound else form.initial
-    shoe, hand = str(asked.get("shoe", "")), str(asked.get("hand", ""))
-    if not all(text.isascii() and text.isdigit() and len(text) < 10 for text in (shoe, hand)):
+    shoe, hand = read_digits(asked.get("shoe")), read_digits(asked.get("hand"))
+    if shoe is None or hand is None:
         return None
     now = (state.shoe.number if state.shoe else 0, state.hand.number if state.hand else 0)
-    return HandOf(int(shoe), int(hand)) if (int(shoe), int(hand)) != now else None
+    return HandOf(shoe, hand) if (shoe, hand) != now else None
 
 
 class RankSeen(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from dealing.digits import read_digits
 from dealing.models import TableEvent
 from dealing.projections import Numbered
 from dealing.rules.audit import HandAudit
@@ -58,8 +59,8 @@ def replay(case: Case, rows: Sequence[TableEvent], asked: str | None) -> Replay 
     # Leaving a hand says something only where it was unfinished.
     went_on = left is not None and left > events[-1][0] and _as_of(case, events, None).findings != end.findings
     steps = len(events) + went_on
-    number = int(asked) if asked and asked.isascii() and asked.isdigit() and len(asked) < 6 else steps
-    number = min(max(number, 1), steps)
+    number = read_digits(asked)
+    number = steps if number is None else min(max(number, 1), steps)
     seqs = tuple(seq for seq, _event in events)
     if number > len(events):
         return Replay(number, steps, Line(_("The table went on without closing this hand")), end, seqs)

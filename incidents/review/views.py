@@ -25,6 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import replace_url
 
 from dealing import dates, wording
+from dealing.digits import read_digits
 from dealing.models import Table
 from dealing.people import reader_required, required
 from dealing.permissions import May, may
@@ -108,8 +109,9 @@ def _matches(word: str) -> Q:
             )
         )
     )
-    if word.isascii() and word.isdigit() and len(word) <= 6:
-        matches |= Q(hand_number=int(word)) | Q(shoe_number=int(word))
+    number = read_digits(word, 6)
+    if number is not None:
+        matches |= Q(hand_number=number) | Q(shoe_number=number)
     return matches
 
 

@@ -23,6 +23,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealing.accounts import events
+from dealing.digits import BIG_INTEGER, read_digits
 from dealing.models import Venue
 from dealing.people import required
 from dealing.permissions import May, house_of
@@ -266,7 +267,7 @@ def _dead(request: HttpRequest, given: QueryDict) -> tuple[QuerySet[WebhookDeliv
     found = outbox.dead_of(venues_of(request).order_by())
     if not asked:
         return found, None
-    hook = get_object_or_404(webhooks_of(request), pk=int(asked) if asked.isascii() and asked.isdigit() else 0)
+    hook = get_object_or_404(webhooks_of(request), pk=read_digits(asked, BIG_INTEGER) or 0)
     return found.filter(webhook=hook), hook
 
 

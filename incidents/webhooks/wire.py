@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from dealing.digits import read_digits
+
 from .models import WebhookDelivery
 
 Outcome = WebhookDelivery.Outcome
@@ -144,10 +146,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str], total: float | None 
     finally:
         watch.cancel()
         connection.close()
-    wait = response.getheader("Retry-After", "")
     return Answer(
         response.status,
         said.decode("utf-8", "replace").replace("\0", ""),
         time.monotonic() - began,
-        int(wait) if wait.isascii() and wait.isdigit() and len(wait) < 8 else None,
+        read_digits(response.getheader("Retry-After"), 7),
     )
