@@ -13,6 +13,7 @@ from .metrics import metrics
 
 urlpatterns = [
     path("", require_safe(RedirectView.as_view(pattern_name="console:tables")), name="home"),
+    path("api/", include("baccarat_audit.api_urls")),  # first: devices come most often
     path("tables/", include("dealing.roads_urls")),
     path("tables/", include("dealing.pit.urls")),
     path("tables/", include("dealing.console.urls")),
@@ -20,7 +21,6 @@ urlpatterns = [
     path("devices/", include("dealing.devices.urls")),
     path("incidents/", include("incidents.review.urls")),
     path("sheets/", include("dealing.sheets.urls")),
-    path("api/", include("baccarat_audit.api_urls")),
     path("reports/", include("incidents.reports.urls")),
     path("webhooks/", include("incidents.webhooks.urls")),
     path("look/", include("dealing.look_urls")),
