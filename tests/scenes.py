@@ -78,7 +78,7 @@ SCENES: Final = (
 MAIN: Final = (
     *("pit", "betting", "dealing", "misdeal", "pay"),
     *("insurance", "display", "queue", "incident", "dealers", "report"),
-    *("devices", "account", "webhooks"),
+    *("devices", "account", "app", "webhooks"),
 )
 
 BETS: Final = (
@@ -139,17 +139,18 @@ def _arrange_connections(venue: Any) -> None:
 
     now = timezone.now()
     made = {"created_at": now - dt.timedelta(days=40), "created_by": MANAGER}
-    for device_code, name, keys in (
-        ("SHOE-C01", "Shoe of C01", 2),
-        ("CAM-PIT", "Camera over the pit", 1),
-        ("SPARE", "", 0),
+    for device_code, name, tables, keys in (
+        ("SHOE-C01", "Shoe of C01", ["C01"], 2),
+        ("CAM-PIT", "Camera over the pit", ["C01", "C02", "C03"], 1),
+        ("SPARE", "", [], 0),
     ):
         device = Device.objects.create(venue=venue, code=device_code, name=name, is_active=bool(keys), **made)
-        device.tables.set(Table.objects.filter(code=device_code.removeprefix("SHOE-")) if keys > 1 else [])
+        device.tables.set(Table.objects.filter(code__in=tables))
         for _ in range(keys):
             key, _secret = make_key(device, MANAGER)
         if keys > 1:
             revoke(key, MANAGER)
+        device.keys.update(last_used_at=now - dt.timedelta(minutes=2))
     told = (
         ("Ticket system", WebhookDelivery.Status.SENT, WebhookDelivery.Outcome.TAKEN, 204),
         ("Surveillance", WebhookDelivery.Status.DEAD, WebhookDelivery.Outcome.ANSWERED, 500),
