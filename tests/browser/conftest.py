@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.conftest import PASSWORD, People
+from tests.browser.floor import let_in
+from tests.conftest import People
 
 
 @pytest.fixture(autouse=True)
@@ -27,15 +28,10 @@ def enter(live_server: Any, browser: Browser, people: People) -> Any:
         user = people(group)
         context = browser.new_context(locale="en-GB", timezone_id="Asia/Bangkok", **options)
         context.set_default_timeout(15_000)
+        let_in(context, live_server.url, user.username)
+        context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
         page = context.new_page()
-        page.goto(f"{live_server.url}/login/?next={address}")
-        page.fill("[name=username]", user.username)
-        page.fill("[name=password]", PASSWORD)
-        page.press("[name=password]", "Enter")
-        page.wait_for_url(f"**{address}")
-        if language != "en":
-            context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
-            page.reload()
+        page.goto(live_server.url + address)
         return page
 
     return make

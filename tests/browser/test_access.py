@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
+from tests.browser.floor import let_in
 from tests.scenes import PASSWORDS, SCENES, Scene, arrange
 
 # What a page looks like has nothing to do with the database.
@@ -40,14 +41,6 @@ SMALL_KEYS = """(smallest) => {
   }
   return [...small];
 }"""
-
-
-def log_in(page: Page, base: str, user: str) -> None:
-    page.goto(f"{base}/login/")
-    page.fill("[name=username]", user)
-    page.fill("[name=password]", PASSWORDS[user])
-    page.press("[name=password]", "Enter")
-    expect(page.locator("[name=username]")).to_have_count(0)
 
 
 @cache
@@ -80,11 +73,10 @@ class Eyes:
         self.contexts: list[BrowserContext] = []
         for user in ("", *PASSWORDS):
             context = browser.new_context(viewport=size, color_scheme=scheme, has_touch=size is PHONE)
-            page = context.new_page()
             if user:
-                log_in(page, base, user)
+                let_in(context, base, user)
             context.add_cookies([{"name": "django_language", "value": language, "url": base}])
-            self.pages[user] = page
+            self.pages[user] = context.new_page()
             self.contexts.append(context)
 
     def look(self, scene: Scene) -> Page:

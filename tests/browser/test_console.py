@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from dealing.models import TableEvent
-from tests.browser.floor import pause
+from tests.browser.floor import PHONE, TABLET, let_in, pause
 from tests.conftest import PASSWORD, MakeTable, People
 
 # On the other database too: a shoe through, and a session that ends. Keys, sizes and haste are the page's own.
@@ -28,10 +28,8 @@ def console(live_server: Any, page: Page, people: People, table: MakeTable) -> P
     table("B07", ruleset="commission")
     page.set_default_timeout(15_000)
     expect.set_options(timeout=15_000)
-    page.goto(f"{live_server.url}/login/?next=/tables/B07/")
-    page.fill("[name=username]", "sam")
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
+    let_in(page.context, live_server.url, "sam")
+    page.goto(f"{live_server.url}/tables/B07/")
     expect(page.locator("#console")).to_be_visible()
     return page
 
@@ -198,12 +196,7 @@ def test_an_ended_session_keeps_the_card_and_sends_it_after_the_log_in(console: 
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)], ids=["phone", "tablet"])
-@pytest.mark.parametrize("language", ["en", "th"])
-def test_nothing_that_matters_is_below_the_fold_while_dealing(
-    console: Page, width: int, height: int, language: str
-) -> None:
-    console.set_viewport_size({"width": width, "height": height})
+def test_nothing_that_matters_is_below_the_fold_while_dealing(console: Page) -> None:
     press(console, "Open the shoe", 1)
     tap(console, "5", "h", 2)
     press(console, "Record the burn", 3)
@@ -211,9 +204,18 @@ def test_nothing_that_matters_is_below_the_fold_while_dealing(
     press(console, "Close betting", 5)
     for n, (rank, suit) in enumerate((("9", "h"), ("4", "s"), ("3", "d"), ("A", "c"))):
         tap(console, rank, suit, 6 + n)
-    console.locator(f'.languages [value="{language}"]').click()
-    expect(console.locator("html")).to_have_attribute("lang", language)
-    recorded(console, 9)
+    for language in ("en", "th"):
+        console.locator(f'.languages [value="{language}"]').click()
+        expect(console.locator("html")).to_have_attribute("lang", language)
+        for size in (PHONE, TABLET):
+            console.set_viewport_size(size)
+            console.reload()
+            recorded(console, 9)
+            nothing_is_below_the_fold(console, size)
+
+
+def nothing_is_below_the_fold(console: Page, size: ViewportSize) -> None:
+    height = size["height"]
     console.evaluate("document.fonts.ready")
     for selector in (
         ".felt .card >> nth=3",
@@ -238,7 +240,7 @@ def test_nothing_that_matters_is_below_the_fold_while_dealing(
     keys = [key.bounding_box() for key in console.locator("#entry .pad .key").all()]
     assert len(keys) == 18
     assert all(box and box["width"] >= 56 and box["height"] >= 56 for box in keys)
-    assert console.evaluate("document.documentElement.scrollWidth") <= width
+    assert console.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
 
 @pytest.mark.sqlite

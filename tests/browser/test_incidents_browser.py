@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dealing.accounts.models import Session
 from incidents.models import Decision
+from tests.browser.floor import let_in
 from tests.conftest import PASSWORD, MakeTable, People
 from tests.incident_logs import House
 
@@ -28,10 +29,8 @@ def enter(page: Page, live_server: Any, table: MakeTable, people: People) -> Ent
         here = House(table("B07", ruleset="insurance"), people)
         here.record(MISPLACED)
         here.manager("nok")
-        page.goto(f"{live_server.url}/login/?next=/incidents/")
-        page.locator("input[name=username]").fill("nok")
-        page.locator("input[name=password]").fill(PASSWORD)
-        page.keyboard.press("Enter")
+        let_in(page.context, live_server.url, "nok")
+        page.goto(f"{live_server.url}/incidents/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Incidents")
         return here
 

@@ -71,8 +71,7 @@ def no_violation(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("language", ["en", "th"])
-@pytest.mark.parametrize("size", [PHONE, TABLET], ids=["phone", "tablet"])
+@pytest.mark.parametrize(("size", "language"), [(PHONE, "th"), (TABLET, "en")], ids=["phone-th", "tablet-en"])
 def test_a_hand_with_bets_insurance_and_pays(
     live_server: Any, browser: Browser, people: People, table: MakeTable, size: Any, language: str
 ) -> None:

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from dealing.log import record, record_many
-from tests.conftest import PASSWORD, MakeTable, People
+from tests.browser.floor import let_in
+from tests.conftest import MakeTable, People
 from tests.table_logs import NATURAL, Lines
 
 # About the page; on the other database it is the same.
@@ -36,10 +37,8 @@ def display(live_server: Any, page: Page, people: People, lines: Lines) -> Page:
     """An auditor before the display of B07."""
     people("auditor", "prasert")
     page.set_default_timeout(15_000)
-    page.goto(f"{live_server.url}/login/?next=/tables/B07/display/")
-    page.fill("[name=username]", "prasert")
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
+    let_in(page.context, live_server.url, "prasert")
+    page.goto(f"{live_server.url}/tables/B07/display/")
     expect(page.locator("#display")).to_be_visible()
     return page
 

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from dealing.models import Hand, Shoe
 from incidents.models import Incident
-from tests.conftest import PASSWORD, MakeTable, People
+from tests.browser.floor import let_in
+from tests.conftest import MakeTable, People
 from tests.sheets import simulated_hands, xlsx_of
 from tests.test_sheets import dealt
 
@@ -65,14 +66,10 @@ def visit(live_server: Any, browser: Browser, people: People, tmp_path: Path, se
         )
         contexts.append(context)
         context.set_default_timeout(15_000)
-        page = context.new_page()
-        page.goto(f"{live_server.url}/login/?next=/tables/")
-        page.fill("[name=username]", user.username)
-        page.fill("[name=password]", PASSWORD)
-        page.press("[name=password]", "Enter")
-        page.wait_for_url("**/tables/")
+        let_in(context, live_server.url, user.username)
         context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
-        page.reload()
+        page = context.new_page()
+        page.goto(f"{live_server.url}/tables/")
         return page
 
     yield make
