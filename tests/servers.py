@@ -10,10 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from django.conf import settings
@@ -21,6 +21,17 @@ from django.db import connection
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
+PATIENCE = 90  # seconds; a machine may be busy
+T = TypeVar("T")
+
+
+def until(asked: Callable[[], T], seconds: float = PATIENCE) -> T:
+    """Wait for the first answer that is true, and give it back."""
+    end = time.monotonic() + seconds
+    while not (answer := asked()):
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.05)
+    return answer
 
 
 def free_port() -> int:

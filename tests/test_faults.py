@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from dealing.devices.models import Device
 from dealing.models import TableEvent, Venue
 from dealing.verify import verify_table
 from tests.conftest import MakeTable
-from tests.servers import HOST, Server, database_url, free_port, serving
+from tests.servers import HOST, Server, database_url, free_port, serving, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,13 +55,6 @@ def logged() -> list[str]:
     """The keys of the log in its order, which is whole."""
     assert verify_table("B07").broken is None
     return [str(key) for key in TableEvent.objects.order_by("seq").values_list("key", flat=True)]
-
-
-def until(asked: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not asked():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.02)
 
 
 class Sender(threading.Thread):

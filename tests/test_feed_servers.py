@@ -30,7 +30,7 @@ from dealing.models import Table, Venue
 from dealing.rules.events import format_event
 from dealing.simulator import simulate_shoe
 from tests.conftest import MakeTable
-from tests.servers import HOST, free_port, post, serving
+from tests.servers import HOST, free_port, post, serving, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,10 +162,7 @@ def test_a_hundred_listen_in_one_event_loop(key: str) -> None:
     with uvicorned() as port:
         crowd = threading.Thread(target=lambda: heard.extend(asyncio.run(all_of_them(port))))
         crowd.start()
-        limit = time.monotonic() + 30
-        while len(ready) < listeners:
-            assert time.monotonic() < limit, len(ready)
-            time.sleep(0.05)
+        until(lambda: len(ready) == listeners, 30)
         time.sleep(0.2)
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
@@ -176,16 +173,10 @@ def test_a_hundred_listen_in_one_event_loop(key: str) -> None:
             assert post(port, key, exposed(n))[0] == 201
         crowd.join(30)
         assert time.monotonic() - began < 10
-        limit = time.monotonic() + 10
-        while news.HUB.listeners:  # all of them went away in the middle
-            assert time.monotonic() < limit
-            time.sleep(0.05)
+        until(lambda: not news.HUB.listeners, 10)  # all of them went away in the middle
     assert heard == [[2, 3, 4, 5, 6]] * listeners
     news.HUB.stop()
-    limit = time.monotonic() + 5
-    while threading.active_count() > threads + 2:  # the two that read what somebody missed may stay
-        assert time.monotonic() < limit, threading.enumerate()
-        time.sleep(0.05)
+    until(lambda: threading.active_count() <= threads + 2, 5)  # the two that read what somebody missed may stay
 
 
 @pytest.mark.sqlite
@@ -197,9 +188,6 @@ def test_an_event_loop_lets_go_of_who_reads_nothing(key: str, monkeypatch: pytes
     with uvicorned() as port:
         deaf = listen(port, key, "?after=0", buffer=4096)
         assert read_head(deaf).startswith("HTTP/1.1 200")
-        limit = time.monotonic() + 10
-        while news.HUB.listeners:
-            assert time.monotonic() < limit
-            time.sleep(0.05)
+        until(lambda: not news.HUB.listeners, 10)
         deaf.close()
     news.HUB.stop()

@@ -15,9 +15,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
@@ -31,6 +31,7 @@ from dealing.gaming_days import begins, gaming_day
 from dealing.log import record_many
 from dealing.models import Table, Venue
 from incidents.reports.models import AuditDay, AuditReport, AuditRun, ReportFile, TableAudit
+from tests.servers import until
 from tests.table_logs import Lines
 
 pytestmark = [
@@ -41,19 +42,8 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 90  # seconds; a machine may be busy
 DAY = dt.timedelta(days=1)
 HANDS = 3
-T = TypeVar("T")
-
-
-def until(asked: Callable[[], T], seconds: float = PATIENCE) -> T:
-    """The first answer that is true."""
-    end = time.monotonic() + seconds
-    while not (answer := asked()):
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.1)
-    return answer
 
 
 class RedisServer:

@@ -30,6 +30,7 @@ from tests import reports_samples as samples
 from tests.conftest import MakeTable, People
 from tests.incident_logs import House
 from tests.receiver import Handler, Receiver
+from tests.servers import until
 from tests.table_logs import Lines
 
 pytestmark = pytest.mark.django_db
@@ -618,11 +619,8 @@ def test_without_workers_this_process_sends_beside_its_work(hook: Webhook, recei
         assert not receiver.got, "not before it holds"
     assert row.status == Status.WAITING, "nobody has waited for the receiver"
     held.set()
-    for _try in range(100):
-        row.refresh_from_db()
-        if row.status == Status.SENT:
-            break
-        time.sleep(0.05)
+    until(lambda: WebhookDelivery.objects.filter(pk=row.pk, status=Status.SENT).exists(), 5)
+    row.refresh_from_db()
     assert (row.status, row.attempts, len(receiver.got)) == (Status.SENT, 1, 1)
 
 

@@ -18,7 +18,8 @@ from django.utils import timezone
 from dealing.models import Venue
 from incidents.webhooks.models import WebhookDelivery
 from tests.receiver import Handler, Receiver
-from tests.test_night_workers import ROOT, House, house, kill, until
+from tests.servers import until
+from tests.test_night_workers import ROOT, House, house, kill
 from tests.test_webhooks_outbox import check, make_hook
 
 __all__ = ["house"]  # the fixture
