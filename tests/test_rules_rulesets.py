@@ -2,6 +2,7 @@
 
 import tomllib
 from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from dealing.rules import rulesets
 from dealing.rules.bets import BET_NAMES
 from dealing.rules.findings import CATALOGUE
-from dealing.rules.rulesets import RulesetError, UnknownRuleset, get_ruleset, load_ruleset, ruleset_names
+from dealing.rules.rulesets import RulesetError, UnknownRuleset, get_ruleset, load_ruleset, reading, ruleset_names
 from tests.test_rules_insurance import ODDS
 
 SHIPPED = ("insurance", "standard", "commission")
@@ -280,6 +281,15 @@ def test_a_house_may_write_its_own(tmp_path: Path) -> None:
     assert citation.adopted
 
 
+def test_the_largest_and_smallest_numbers_that_are_taken_settle_exactly(tmp_path: Path) -> None:
+    stakes = (Decimal("999999999999.9999"), Decimal("0.0001"))
+    for unit, pays, stake in product(map(str, reading.UNITS), map(str, reading.ODDS), stakes):
+        data = changed("bets.player.pays", pays) | {"unit": unit, "rounding": "half-even"}
+        house = load_ruleset(write(tmp_path, data))
+        exact = Fraction(stake) * Fraction(pays) / Fraction(unit)
+        assert house.money.round(stake * house.bets["player"].pays) == round(exact) * Decimal(unit)
+
+
 def test_a_houses_own_rule_comes_before_an_adopted_one(tmp_path: Path) -> None:
     mine = {
         "section": 5,
@@ -315,6 +325,17 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("unit", "0", "unit"),
         ("unit", 1, "unit"),
         ("unit", "NaN", "unit"),
+        *(
+            ("unit", value, "house.toml: unit: a decimal string")
+            for value in ("1E-400000", "0.00001", "100001", "1e2", "+1", "1_0")
+        ),
+        *(
+            ("bets.player.pays", value, "house.toml: bets.player.pays: a decimal string")
+            for value in ("1e999999", "9" * 37, "1000.0001", "0", "0.00001", " 1", "1\\n", "๑")
+        ),
+        ("bets.player.pays_three", "1e9", "house.toml: bets.player.pays_three: a decimal string"),
+        ("bets.player.first_hands", 1000, "bets.player.first_hands"),
+        ("adopts", [{"from": "house", "rules": ["PAY-player"]}], "adopts[0].from: a ruleset cannot adopt itself"),
         ("rounding", "up-a-bit", "rounding"),
         ("decks", 0, "decks"),
         ("decks", "8", "decks"),
@@ -377,6 +398,7 @@ ROW = {"window": 1, "side": "banker", "total": [4], "other": [0], "odds": "2"}
         ([ROW | {"other": [4]}], "not ahead"),
         ([ROW, ROW], "two rows"),
         ([ROW | {"odds": 2}], "odds"),
+        ([ROW | {"odds": "1e9"}], r"insurance\.rows\[0\]\.odds: a decimal string"),
         ([ROW | {"window": 3}], "window"),
         ([ROW | {"total": [10]}], "total"),
         ([ROW | {"tie_only": "yes"}], "tie_only"),
@@ -434,7 +456,11 @@ def test_what_is_wrong_in_an_adopted_file_is_said_of_that_file(tmp_path: Path) -
     assert [str(problem) for problem in caught.value.problems] == ["other.toml: rules.X-1.th: text is wanted"]
 
 
-@pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe", b"name = 'house'"])
+@pytest.mark.parametrize(
+    "content",
+    [b"name = ", b"\xff\xfe", b"name = 'house'", b"name=" + b"[" * 5000, b"decks = " + b"9" * 5000],
+    ids=["unfinished", "not UTF-8", "too little", "deep", "long number"],
+)
 def test_a_file_that_is_no_ruleset_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "house.toml"
     path.write_bytes(content)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -28,6 +29,12 @@ from dealing.rules.rulesets.model import (
 
 LANGUAGES: Final = ("en", "th")
 SHIPPED: Final = Path(__file__).parent
+
+#: The smallest and the largest that are taken, of odds to 1 and of the unit of payment. With them and with what the log
+#: takes for a stake, every amount is exact in the 28 digits that `decimal` reckons with.
+ODDS: Final = (Decimal("0.0001"), Decimal(1000))
+UNITS: Final = (Decimal("0.0001"), Decimal(100000))
+_PLAIN: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,4})?", re.ASCII)
 
 _TOP: Final = (
     *("name", "unit", "rounding", "decks", "raises", "title", "source", "adopts", "bets"),
@@ -96,15 +103,15 @@ class _Place:
         self.wrong(f"a whole number from {low} to {high} is wanted", key)
         return low
 
-    def decimal(self, key: str) -> Decimal:
+    def decimal(self, key: str, low: Decimal, high: Decimal) -> Decimal:
         value = self.data.get(key)
-        try:
-            amount = Decimal(value) if isinstance(value, str) else Decimal("NaN")
-        except InvalidOperation:
-            amount = Decimal("NaN")
-        if amount.is_finite() and amount > 0:
+        if isinstance(value, str) and _PLAIN.fullmatch(value) and low <= (amount := Decimal(value)) <= high:
             return amount
-        self.wrong('a decimal string above 0, such as "0.95", is wanted', key)
+        self.wrong(
+            f'a decimal string from "{low}" to "{high}" is wanted, in plain digits with four decimals at most, such as '
+            '"0.95"',
+            key,
+        )
         return Decimal(1)
 
     def choice(self, key: str, choices: Collection[str], default: str | None = None) -> str:
@@ -177,7 +184,9 @@ def _read(path: Path, problems: list[Problem]) -> _Place:
         return _Place(path.name, "", tomllib.loads(path.read_text(encoding="utf-8")), problems)
     except OSError as error:
         raise RulesetError([Problem(path.name, "", f"cannot be read: {error.strerror}")]) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise RulesetError([Problem(path.name, "", "is not TOML: it is nested too deeply")]) from None
+    except ValueError as error:  # besides what TOML and UTF-8 refuse: a number of more digits than Python reads
         raise RulesetError([Problem(path.name, "", f"is not TOML: {error}")]) from None
 
 
@@ -231,6 +240,9 @@ def _adopt(top: _Place, folder: Path, rules: dict[str, Rule]) -> None:
     for adoption in top.tables("adopts"):
         adoption.only("from", "rules")
         owner = adoption.text("from")
+        if f"{owner}.toml" == top.file:
+            adoption.wrong("a ruleset cannot adopt itself: its own rules are in force already", "from")
+            continue
         source = next((p for p in (folder / f"{owner}.toml", SHIPPED / f"{owner}.toml") if p.is_file()), None)
         if source is None:
             known = sorted(path.stem for path in SHIPPED.glob("*.toml"))
@@ -258,8 +270,8 @@ def _bets(top: _Place, rules: Mapping[str, Rule]) -> dict[str, BetOffer]:
         place.only("rule", "pays", "pays_three", "first_hands")
         bets[name] = BetOffer(
             place.rule("rule", rules),
-            place.decimal("pays"),
-            place.decimal("pays_three") if "pays_three" in place.data else None,
+            place.decimal("pays", *ODDS),
+            place.decimal("pays_three", *ODDS) if "pays_three" in place.data else None,
             place.number("first_hands", 1, 999) if "first_hands" in place.data else None,
         )
     return bets
@@ -290,7 +302,7 @@ def _odds(row: _Place) -> OddsRow:
         row.choice("side", ("player", "banker")),
         row.totals("total"),
         row.totals("other"),
-        row.decimal("odds"),
+        row.decimal("odds", *ODDS),
         row.flag("tie_only"),
     )
 
@@ -354,7 +366,7 @@ def load_ruleset(path: Path) -> Ruleset:
         name,
         MappingProxyType(title.languages()),
         top.number("decks", 1, 16),
-        Money(top.decimal("unit"), ROUNDINGS[top.choice("rounding", tuple(ROUNDINGS))]),
+        Money(top.decimal("unit", *UNITS), ROUNDINGS[top.choice("rounding", tuple(ROUNDINGS))]),
         MappingProxyType(bets),
         MappingProxyType(dict(_insurance(top, bets))),
         MappingProxyType(rules),
