@@ -186,6 +186,26 @@ def test_an_address_inside_is_refused_as_long_as_the_settings_do(malee: Client, 
 
 
 @pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        *((host, "10.0.0.1") for host in ("167772161", "0xa000001", "0x0a.1", "012.0.0.1", "10.1", "10.0.0.1.")),
+        *(("0", "0.0.0.0"), ("127.1", "127.0.0.1"), ("0XA9FEA9FE.", "169.254.169.254")),
+    ],
+)
+def test_an_address_inside_in_an_old_form_is_refused_when_saved_and_when_sent(
+    malee: Client, venue: Venue, host: str, address: str, settings: Any
+) -> None:
+    settings.WEBHOOK_PRIVATE_NETWORKS = ()
+    response = malee.post("/webhooks/new/", given(f"https://{host}/hook"))
+    assert response.status_code == 422
+    assert f"Messages may not go to {address}, which is inside a network" in text(response)
+    row = put(make_hook(venue, f"https://{host}/hook"))
+    outbox.send_waiting()
+    row.refresh_from_db()
+    assert (row.outcome, row.answer) == ("private", address)
+
+
+@pytest.mark.parametrize(
     "url",
     [
         *("http://tickets.example/", "ftp://tickets.example/", "//tickets.example", "https://", "tickets.example", ""),
@@ -211,7 +231,9 @@ def test_addresses_that_are_none(malee: Client, url: str) -> None:
     assert not Webhook.objects.exists()
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8080/x", "http://[::1]/", "https://tickets.example:8443/a?b=c"])
+@pytest.mark.parametrize(
+    "url", ["http://localhost:8080/x", "http://[::1]/", "https://tickets.example:8443/a?b=c", "https://1.1.1.1/"]
+)
 def test_addresses_that_will_do(malee: Client, url: str) -> None:
     malee.post("/webhooks/new/", given(url))
     assert Webhook.objects.get().url == url

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from dealing.models import Venue
 
 from .models import Kind, Webhook, WebhookDelivery
-from .wire import THIS_MACHINE, allowed
+from .wire import THIS_MACHINE, allowed, in_numbers
 
 
 class WebhookForm(forms.ModelForm):
@@ -62,24 +61,16 @@ class WebhookForm(forms.ModelForm):
             raise forms.ValidationError(_("Messages leave this machine encrypted only: begin with https://"))
         if parts.username is not None or parts.password is not None:
             raise forms.ValidationError(_("Leave out name and password: messages are signed instead."))
-        if _is_address(host) and not allowed(host):
+        address = in_numbers(host)
+        if address is not None and not allowed(address):
             told = _(
                 "Messages may not go to %(address)s, which is inside a network: WEBHOOK_PRIVATE_NETWORKS has to allow "
                 "it first."
             )
-            raise forms.ValidationError(told % {"address": host})
+            raise forms.ValidationError(told % {"address": address})
         if parts.fragment:
             raise forms.ValidationError(_("Leave out what follows the “#”: it is never sent."))
         return url
-
-
-def _is_address(host: str) -> bool:
-    """Whether it is an IP address, and no name."""
-    try:
-        ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
 
 
 class MessagesForm(forms.Form):

@@ -65,10 +65,25 @@ def allowed(address: str) -> bool:
     return ip.is_global and not special and not any(ip in network for network in _TUNNELS)
 
 
+def in_numbers(host: str) -> str | None:
+    """The IP address that a host is, also where it is written as only resolvers read it (`167772161`, `0x0a.1`,
+    `012.0.0.1`, a dot at the end); None for a name.
+    """
+    host = host.removesuffix(".")
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            return socket.inet_ntoa(socket.inet_aton(host))
+        except OSError:
+            return None
+    return host
+
+
 def resolve(host: str, port: int) -> tuple[str, int]:
     """The first address of the host that messages may go to. Raises Unsent where there is none."""
     try:
-        found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        found = [str(one[4][0]) for one in socket.getaddrinfo(in_numbers(host) or host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError) as error:
         raise Unsent(Outcome.UNKNOWN, host) from error
     for address in found:
