@@ -147,6 +147,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "baccarat_audit.request_ids.RequestIdMiddleware",
+    "baccarat_audit.addresses.NoNulMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -167,6 +168,7 @@ MIDDLEWARE = [
 # Of these what a device needs that records with its key (`baccarat_audit.lanes`).
 DEVICE_MIDDLEWARE = [
     "baccarat_audit.request_ids.RequestIdMiddleware",
+    "baccarat_audit.addresses.NoNulMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "baccarat_audit.lanes.DeviceHeaders",
     "django.middleware.locale.LocaleMiddleware",

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from dealing.devices import keys
 from dealing.devices.models import Device
-from dealing.log import record
+from dealing.log import Writer, record
 from dealing.models import Table, TableEvent, Venue
 from dealing.rules.events import Amended
 from tests.conftest import MakeTable, People
@@ -349,13 +349,34 @@ def test_an_event_costs_few_statements(post: Post, b07: Table) -> None:
     ) as asked:
         assert post(HAND[3])[0] == 201
     statements = [one["sql"].split()[0] for one in asked.captured_queries if "SAVEPOINT" not in one["sql"]]
-    # The key, the table, shoe and hand with the idempotency key, the hand's events, and what is written: on PostgreSQL
-    # one statement, on SQLite one a row.
-    assert len(statements) == (5 if connection.vendor == "postgresql" else 8), asked.captured_queries
+    # The key, the table, the key once more, shoe and hand with the idempotency key, the hand's events, and what is
+    # written: on PostgreSQL one statement, on SQLite one a row.
+    assert len(statements) == (6 if connection.vendor == "postgresql" else 9), asked.captured_queries
     with CaptureQueriesContext(connection) as asked:
         assert post(HAND[4:])[0] == 201
     statements = [one["sql"].split()[0] for one in asked.captured_queries if "SAVEPOINT" not in one["sql"]]
     assert len(statements) <= 12, asked.captured_queries
+
+
+def test_who_waited_for_the_table_is_looked_at_again(
+    post: Post, b07: Table, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key revoked, or a table taken away, while a batch waits for the table's lock: nothing of it is recorded."""
+    post(SHOE)
+    locking, device = Writer.locking, Device.objects.get()
+    meanwhile: list[Callable[[], object]] = [device.tables.clear, lambda: keys.revoke(device.keys.get(), "kanya")]
+
+    def after_a_wait(*given: Any) -> Writer:
+        writer = locking(*given)
+        meanwhile.pop(0)()
+        return writer
+
+    monkeypatch.setattr(Writer, "locking", after_a_wait)
+    assert post(HAND)[0] == 404
+    device.tables.set([b07])
+    assert post(HAND)[0] == 401
+    assert not meanwhile
+    assert b07.events.count() == 3
 
 
 def test_hands_that_were_left_out_are_told_and_taken(post: Post) -> None:

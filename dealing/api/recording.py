@@ -7,7 +7,7 @@ an offline queue sends what it has, takes off what was confirmed, and never gets
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from dealing.log import AT_ONCE, LONGEST_WAIT, LogError, NotAsKept, Writer
-from dealing.models import Hand, TableEvent
+from dealing.models import Hand, Table, TableEvent
 from dealing.permissions import check_event, member_of, reaches
 from dealing.rules.events import Amended, BurnCard, Event, EventError, ShoeOpened, format_time, parse_event
 
@@ -113,21 +113,33 @@ def _ago(line: dict[str, Any]) -> dt.timedelta:
 
 
 def record_in_order(
-    user: Any, code: str, items: Sequence[Any], *, expected_seq: int | None = None, settlement: bool = False
+    user: Any,
+    code: str,
+    items: Sequence[Any],
+    *,
+    expected_seq: int | None = None,
+    settlement: bool = False,
+    again: Callable[[], Any] | None = None,
 ) -> Outcome:
     """Record what was sent, up to the first event that is refused, in one transaction.
 
     `items` are objects of log lines (see `read`). `expected_seq`: where the table's log is to stand before the first
-    event that is new. `settlement`: answer what each bet is owed, too. Raises `NoSuchTable`.
+    event that is new. `settlement`: answer what each bet is owed, too. `again`: the user once more, asked for when the
+    table is locked: who waited for that may have been shown the door meanwhile. Raises `NoSuchTable`.
     """
     sent, refused = _read_all(user, code, items)
+
+    def check(table: Table, event: Event) -> None:
+        check_event(user, table, event)
+
     while True:
         with transaction.atomic():
             try:
-                key = sent[0].event.key if sent else None
-                writer = Writer.locking(code, user.get_username(), partial(check_event, user), key)
+                writer = Writer.locking(code, user.get_username(), check, sent[0].event.key if sent else None)
             except EventError as error:
                 raise NoSuchTable from error
+            if again is not None:
+                user = again()
             batch = _Batch(user, writer, settlement)
             answers = batch.record(sent, expected_seq)
             if batch.stopped is not None:

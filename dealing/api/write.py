@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dealing.devices import authentication
+from dealing.devices.keys import DeviceUser
 from dealing.log import Conflict
 from dealing.messages import explain, reason
 from dealing.permissions import May, may, refusal, roles
@@ -117,13 +118,18 @@ class ConfirmsKeys(APIView):
     #: Whether the request's user is a device as it was kept.
     as_kept = False
 
-    def confirmed(self) -> Any:
-        """The user of the request, a device as it is now. Raises AuthenticationFailed where its key is no good."""
+    def confirmed(self) -> None:
+        """See that a device is the request's user as it is now. Raises AuthenticationFailed: its key is no good."""
         if self.as_kept:
-            self.as_kept = False
-            request: Any = self.request
-            request.user, request.auth = authentication.known(authentication.token_of(self.request))
-        return self.request.user
+            self.read_anew()
+
+    def read_anew(self) -> Any:
+        """The user of the request, a device as it is at this moment. Raises AuthenticationFailed."""
+        self.as_kept = False
+        request: Any = self.request
+        if isinstance(request.user, DeviceUser):
+            request.user, request.auth = authentication.known(authentication.token_of(request))
+        return request.user
 
     def handle_exception(self, exc: Exception) -> Response:
         """Say first of all that a key is no good, or that it cannot be told."""
@@ -162,7 +168,10 @@ class RecordsEvents(ConfirmsKeys):
         try:
             done = record_as_kept(user, table, items, expected_seq=expected, settlement=settlement)
             if done is None:
-                done = record_in_order(self.confirmed(), table, items, expected_seq=expected, settlement=settlement)
+                self.confirmed()
+                done = record_in_order(
+                    request.user, table, items, expected_seq=expected, settlement=settlement, again=self.read_anew
+                )
         except NoSuchTable as error:
             raise Problem("not-found", _("There is no table %(code)s here.") % {"code": table}) from error
         if done.refused is not None:
