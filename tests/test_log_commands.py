@@ -109,6 +109,17 @@ def test_export_ends_where_its_reader_does(table: MakeTable) -> None:
     assert failed.value.returncode == 2
 
 
+@pytest.mark.parametrize("text", ["", "\n\n"])
+@pytest.mark.parametrize("option", ["--json", "--lang=en"])
+def test_a_log_without_events_is_said(text: str, option: str, tmp_path: Path) -> None:
+    log, out, err = tmp_path / "empty.jsonl", io.StringIO(), io.StringIO()
+    log.write_text(text)
+    call_command("audit_log", str(log), option, stdout=out, stderr=err)
+    assert out.getvalue().startswith("" if option == "--json" else "0 hands in 0 shoes")
+    assert (option == "--json") == (not out.getvalue())
+    assert err.getvalue() == "there is no event in this log: nothing was judged\n"
+
+
 @pytest.mark.django_db
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for command in ("import_log", "audit_log"):

@@ -151,6 +151,23 @@ def test_the_key_comes_from_a_file_or_the_environment(
         run(log, "http://127.0.0.1:1", key_file=tmp_path / "none")
 
 
+@pytest.mark.usefixtures("key_in_place")
+def test_a_file_that_is_no_text_is_named_with_the_line(log: Path, tmp_path: Path) -> None:
+    first = log.read_bytes().splitlines(keepends=True)[0]
+    log.write_bytes(first + b"\x89PNG\r\n\xff\n")
+    with scripted() as (url, _):
+        with pytest.raises(CommandError, match=r"b07\.jsonl: line 2 is no text in UTF-8"):
+            run(log, url)
+        key = tmp_path / "key"
+        key.write_bytes(b"\xff")
+        with pytest.raises(CommandError, match="holds no key: it is no text in UTF-8") as failed:
+            run(log, url, key_file=key)
+        assert failed.value.returncode == 2
+        with pytest.raises(CommandError, match="No such file") as failed:
+            run(tmp_path / "nothing", url)
+        assert failed.value.returncode == 2
+
+
 def test_distances_of_time_are_kept_divided_by_the_speed() -> None:
     lines = log_lines()
     times = [dt.datetime.fromisoformat(json.loads(line)["at"]) for line in lines]

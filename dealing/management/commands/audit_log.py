@@ -53,6 +53,7 @@ class Command(LogCommand):
         report = _Report(self, lang)
         with LogFile(stream, rules) as log:
             for fold in log.folds():
+                report.empty = False
                 self._say_bad(log, report)
                 audit = fold.audit()
                 report.found += len(audit.findings)
@@ -61,6 +62,8 @@ class Command(LogCommand):
                 else:
                     report.add(fold, audit.findings)
             self._say_bad(log, report)
+        if report.empty and not report.bad:
+            self.stderr.write("there is no event in this log: nothing was judged")
         if not as_json:
             report.end()
         return UNREADABLE if report.bad else FINDINGS if report.found else CLEAN
@@ -81,6 +84,7 @@ class _Report:
         self.lang = lang
         self.bad = 0
         self.found = 0
+        self.empty = True
         self.hands = self.clean = self.unreadable = self.shoes = 0
         self.codes: Counter[str] = Counter()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dealing.devices.replay import Sender, Stopped, plan, replay
+from dealing.management.streams import FAILED, standard_input
 
 #: Where the key is looked for that is not named.
 KEY_VARIABLE = "BACCARAT_KEY"
@@ -38,10 +39,20 @@ def _batch(text: str) -> int:
     return size
 
 
+def _lines(stream: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of a file. Raises `Stopped` for one that is no text."""
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise Stopped(f"{name}: line {number} is no text in UTF-8") from None
+
+
 class Command(BaseCommand):
     help = (
         "Send a log file to the API event by event, as a device does, with the file's distances of time. Broken off, "
-        "it can be started again: what is there already is recognised. Exit status 1: it was stopped, and says by what."
+        "it can be started again: what is there already is recognised. Exit status 1: it was stopped, and says by "
+        "what; 2: it could not begin."
     )
     requires_system_checks = ()
 
@@ -91,15 +102,15 @@ class Command(BaseCommand):
         key = self._key(key_file)
         second_key = None if second_key_file is None else self._key(second_key_file)
         try:
-            stream: TextIO = sys.stdin if file == "-" else open(file, encoding="utf-8")  # noqa: SIM115  # closed below
+            stream = standard_input() if file == "-" else open(file, "rb")  # noqa: SIM115  # closed below
         except OSError as error:
-            raise CommandError(f"{file}: {error.strerror}") from error
+            raise CommandError(f"{file}: {error.strerror}", returncode=FAILED) from error
         try:
             patience, say = options["patience"], self.stderr.write
             sender = Sender(url, key, patience=patience, say=say)
             second = Sender(url, second_key, patience=patience, say=say) if second_key else None
             planned = plan(
-                stream,
+                _lines(stream, file),
                 speed=options["speed"],
                 longest=options["longest_break"],
                 table=options["table"],
@@ -107,12 +118,12 @@ class Command(BaseCommand):
                 keep_times=options["times"] == "file",
             )
             new = replay(planned, sender, second, batch=options["batch"], say=self.stdout.write)
-        except (Stopped, UnicodeDecodeError) as error:
+        except Stopped as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("broken off; started again it goes on where it was") from None
         finally:
-            if stream is not sys.stdin:
+            if file != "-":
                 stream.close()
         self.stderr.write(f"{new} new events recorded")
 
@@ -124,7 +135,11 @@ class Command(BaseCommand):
             try:
                 key = path.read_text()
             except OSError as error:
-                raise CommandError(f"{path}: {error.strerror}") from error
+                raise CommandError(f"{path}: {error.strerror}", returncode=FAILED) from error
+            except UnicodeDecodeError:
+                raise CommandError(f"{path} holds no key: it is no text in UTF-8", returncode=FAILED) from None
         if not key.strip():
-            raise CommandError(f"no key: name a file with --key-file, or put it into ${KEY_VARIABLE}")
+            raise CommandError(
+                f"no key: name a file with --key-file, or put it into ${KEY_VARIABLE}", returncode=FAILED
+            )
         return key.strip()
