@@ -195,8 +195,29 @@ def test_from_the_command_line(venue: Venue, table: MakeTable, tmp_path: Path) -
     assert key("SHOE-9", "--table", "B07", "--output", str(into)) == ""
     assert keys.known(into.read_text().strip()) is not None
     assert into.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(CommandError, match="Is a directory"):
-        key("SHOE-9", "--table", "B07", "--output", str(tmp_path))
+    into.chmod(0o644)
+    before = into.read_text()
+    for there in (into, tmp_path):
+        with pytest.raises(CommandError, match="is there already, and others may read it"):
+            key("SHOE-9", "--table", "B07", "--output", str(there))
+    assert into.read_text() == before
     with pytest.raises(CommandError, match="no house NONE"):
         key("SHOE-8", "--venue", "NONE", "--output", str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
+    for hours in ("nan", "inf", "1e300", "-5", "8761", "soon"):
+        with pytest.raises(CommandError, match=f"hours from 0 to 8760 are wanted, not {hours}"):
+            key("SHOE-9", "--rotate", hours)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_of_the_process_tells_of_no_key_that_was_not_made(
+    table: MakeTable, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table("B08")
+    caplog.set_level("INFO", "dealing.accounts.events")
+    with pytest.raises(CommandError, match="No such file") as failed:
+        call_command("device_key", "X9", "--table", "B08", "--output", str(tmp_path / "nope" / "f"))
+    assert failed.value.returncode == 2
+    assert caplog.messages == []
+    call_command("device_key", "X9", "--table", "B08", "--output", str(tmp_path / "f"))
+    assert caplog.messages == ["key made: device:X9 by device_key from None"]

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import os
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from dealing.devices.keeping import save_device
 from dealing.devices.keys import make_key, rotate
 from dealing.devices.models import Device
+from dealing.management.streams import LogCommand
 from dealing.models import Table, Venue
 
 ACTOR = "device_key"
+#: Hours for which other keys may go on after a rotation: a year.
+LONGEST: Final = 8760
 
 
-class Command(BaseCommand):
+def _hours(text: str) -> dt.timedelta:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = -1.0
+    if not 0 <= hours <= LONGEST:
+        raise argparse.ArgumentTypeError(f"hours from 0 to {LONGEST} are wanted, not {text}")
+    return dt.timedelta(hours=hours)
+
+
+class Command(LogCommand):
     help = (
         "Print a new key of a device, which is made where it is not there yet. The key alone goes to standard output; "
         "it cannot be shown again."
@@ -35,11 +50,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--output",
             metavar="FILE",
-            help="write the key into this file, which nobody else may read, instead of standard output",
+            help="write the key into this new file, which nobody else may read, instead of standard output",
         )
         parser.add_argument(
             "--rotate",
-            type=float,
+            type=_hours,
             metavar="HOURS",
             help="end its other keys after so many hours (0: at once); default: they stay",
         )
@@ -77,15 +92,11 @@ class Command(BaseCommand):
         if options["rotate"] is None:
             _row, text = make_key(device, ACTOR)
         else:
-            _row, text = rotate(device, ACTOR, dt.timedelta(hours=options["rotate"]))
+            _row, text = rotate(device, ACTOR, options["rotate"])
         if output is None:
             self.stdout.write(text)
             return
-        try:
-            with open(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(text + "\n")
-        except OSError as error:
-            raise CommandError(f"{output}: {error.strerror}") from error
+        _write(output, text)
 
     @staticmethod
     def _house(venue: str, tables: list[Table]) -> Venue:
@@ -97,3 +108,21 @@ class Command(BaseCommand):
             said = f"there is no house {venue}" if venue else "name its house: --venue"
             raise CommandError(f"{said} (known: {known})")
         return houses[0]
+
+
+def _write(output: str, text: str) -> None:
+    """Write the key into a file that is made for it: one that is there may be open to others already."""
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise CommandError(
+            f"{output} is there already, and others may read it: remove it, or name a new file"
+        ) from None
+    except OSError as error:
+        raise CommandError(f"{output}: {error.strerror}") from error
+    try:
+        with open(handle, "w") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        Path(output).unlink(missing_ok=True)
+        raise CommandError(f"{output}: {error.strerror}") from error
