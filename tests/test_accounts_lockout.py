@@ -131,8 +131,11 @@ def test_what_was_tried_is_written_down_without_what_was_typed(people: People) -
 
 def test_a_command_unlocks(people: People) -> None:
     people("recorder")
+    people(None, "kanya")
     lock("recorder")
     out = StringIO()
+    with pytest.raises(CommandError, match="--by: nobody is called “nobody”"):
+        call_command("unlock", "recorder", "--by", "nobody")
     call_command("unlock", "recorder", "--by", "kanya", stdout=out)
     assert "may try again now" in out.getvalue()
     assert try_in("recorder", PASSWORD).status_code == 302
@@ -141,8 +144,19 @@ def test_a_command_unlocks(people: People) -> None:
         try_in(f"guess{n}", "wrong")
     call_command("unlock", "--address", "10.0.0.7", stdout=out)
     assert try_in("nobody", "wrong").status_code == 200
-    with pytest.raises(CommandError):
-        call_command("unlock")
+    call_command("unlock", "recorder", stdout=out)
+    assert out.getvalue().endswith("recorder was not locked out.\n")
+    lock("nobody")
+    call_command("unlock", "nobody", stdout=out)
+    assert out.getvalue().endswith("nobody may try again now.\n")
+    for arguments, why in (
+        ((), "Give a user name"),
+        (("nobody",), "Nobody is called “nobody” here"),
+        (("--address", "here"), "here is no address"),
+    ):
+        with pytest.raises(CommandError, match=why) as failed:
+            call_command("unlock", *arguments)
+        assert failed.value.returncode == 2
 
 
 def test_a_manager_unlocks_in_the_own_house_and_nobody_else_does(client: Client, people: People) -> None:

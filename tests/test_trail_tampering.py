@@ -266,9 +266,22 @@ def test_who_takes_a_decision_out_with_its_entry_is_found(house: House) -> None:
 
 def test_an_entry_without_the_rest_made_to_fit_is_found(house: House) -> None:
     sql("UPDATE trail_trailentry SET actor = 'x' WHERE seq = 2")
-    assert wrong() == ["trail of table B07 position 2: its hash does not match its content"]
+    assert wrong() == ["trail of table B07 position 2: its line, or who recorded it, was changed"]
+    _, chain_only = run("--chain-only")
+    assert "trail of table B07 position 2: its hash does not match its content" in chain_only
     sql("DELETE FROM trail_trailentry WHERE seq = 2")
-    assert "trail of table B07 position 2: is missing; the next entry is position 3" in wrong()
+    assert "trail of table B07 position 2: is missing: it stood between what are now positions 1 and 3" in wrong()
+
+
+def test_every_entry_is_named_also_after_an_earlier_one(house: House) -> None:
+    sql("UPDATE trail_trailentry SET hash = 'ff' WHERE seq = 1")
+    sql("UPDATE trail_trailentry SET reference = 99 WHERE seq IN (2, 3)")
+    said = [line for line in wrong() if line.startswith("trail of table B07 position ")]
+    assert said[:3] == [
+        "trail of table B07 position 1: its hash does not match its content",
+        "trail of table B07 position 2: it is filed under another row than it says",
+        "trail of table B07 position 3: it is filed under another row than it says",
+    ]
 
 
 # --- signed heads ----------------------------------------------------------------------------------------------------
@@ -386,6 +399,9 @@ def test_without_the_public_key_the_rest_is_checked_and_that_is_said(night: Audi
     # And no other key is made in its place.
     with pytest.raises(CommandError, match="signed with a key that is not at"):
         call_command("sign_heads")
+    with pytest.raises(CommandError, match="there is no house XX") as failed:
+        call_command("sign_heads", "--venue", "XX")
+    assert failed.value.returncode == 2
 
 
 @pytest.mark.sqlite
@@ -474,13 +490,17 @@ def test_what_is_there_already_is_taken_into_the_trail(house: House) -> None:
     assert "was changed: reason" in wrong()[0]
 
 
-def test_seals_and_trail_begin_by_a_command(house: House) -> None:
+def test_seals_and_trail_begin_by_a_command(house: House, people: People) -> None:
     sql("DELETE FROM trail_trailentry")
     Trail.objects.all().delete()
     sql("UPDATE dealing_tableevent SET seal = NULL")
     Table.objects.update(last_seal=None)
     seal_keys.key_file().unlink()
     out = io.StringIO()
+    for arguments, why in (((), "add --by NAME"), (("--by", "nobody"), "nobody is called “nobody”")):
+        with pytest.raises(CommandError, match=why):
+            call_command("seal_key", "begin", *arguments)
+    people(None, "kanya")
     call_command("seal_key", "begin", "--by", "kanya", stdout=out)
     events = TableEvent.objects.count()
     assert out.getvalue() == (

@@ -1,4 +1,4 @@
-"""What the commands on logs have in common: streams that may be closed, full or not in UTF-8, and a missing database.
+"""What commands have in common: streams that may be closed, full or not in UTF-8, and a missing database.
 
 None of these is a fault of the program, so each ends a command with one line and exit status 2.
 """
@@ -53,7 +53,7 @@ class Output(OutputWrapper):
 
 
 class LogCommand(BaseCommand):
-    """A command that reads or writes logs. Exit status 2: it could not be done."""
+    """A command that reads or writes logs, or what belongs to them. Exit status 2: it could not be done."""
 
     def __init__(
         self,

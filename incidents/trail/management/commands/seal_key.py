@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealing import seal_keys, sealing
+from dealing.accounts import operators
+from dealing.management.streams import LogCommand
 from incidents.trail import adopting
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = (
         "show: the ids of the keys that seal the log, and where they lie. rotate: seal with a new key from now on; the "
         "ones before still prove what they sealed. begin: say that what is recorded without a seal so far is older "
@@ -20,9 +22,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=["show", "rotate", "begin"], default="show")
-        parser.add_argument("--by", default="operator", metavar="NAME", help="begin: who says so; kept with it")
+        parser.add_argument("--by", metavar="NAME", help="begin: user name of who says so; kept with it")
 
-    def handle(self, *args: Any, action: str, by: str, **options: Any) -> None:
+    def handle(self, *args: Any, action: str, by: str | None, **options: Any) -> None:
         try:
             if action == "rotate":
                 seal_keys.sealing_key()
@@ -30,7 +32,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"from now on key {made.id} seals; keep a copy of {seal_keys.key_file()} in a safe")
                 return
             if action == "begin":
-                self._begin(by)
+                if by is None:
+                    raise CommandError("begin is kept with who says so: add --by NAME")
+                self._begin(operators.checked(by))
                 return
             self._show()
         except seal_keys.KeyFileError as error:

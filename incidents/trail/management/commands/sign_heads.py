@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from dealing.management.streams import LogCommand
 from dealing.models import Venue
 from dealing.seal_keys import KeyFileError
 from incidents.trail import heads
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = "Sign the heads of all logs and trails of each house, keep that, and print it."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from dealing.management.streams import LogCommand
 from dealing.seal_keys import KeyFileError
 from incidents.trail import signing
 
 
-class Command(BaseCommand):
+class Command(LogCommand):
     help = (
         "show: the public keys and their fingerprints, the one that signs last. make: make the key, where there is "
         "none. rotate: sign with a new key from now on; the public part of the one before is kept."
