@@ -3,17 +3,20 @@
 Read are the seals alone (`dealing.seals`): whatever was done to hashes and positions to make it fit again, a genuine
 row still says where it stood and when it was recorded. Rows that kept their order are told from those that did not by
 the longest increasing run of these positions; what no genuine row stands for was taken out, or is under another.
+
+What the seals do not cover (columns beside the line, the hashes themselves) is looked at after them (`Closer`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from dealing import seals
+from dealing.chain import row_hash
 from dealing.seal_keys import Ring
 from dealing.seals import APART, Sealed, Start
 
@@ -35,6 +38,8 @@ class Trace:
     seq: int
     kind: str
     text: str
+    #: How many rows it is said of, from `seq` on.
+    rows: int = 1
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ def examine(scope: str, rows: Iterable[Sealed], ring: Ring, start: Start) -> lis
         if at == before + 1 and at in known.apart and known.origins[at] == (known.origins[before] or 0) + 1:
             found.append(Trace(known.seqs[at], Trace.APART, APART))
     found.sort(key=lambda trace: trace.seq)
-    return list(_runs(found))
+    return sorted(runs(found), key=lambda trace: trace.seq)
 
 
 def _read(scope: str, rows: Iterable[Sealed], ring: Ring, start: Start, found: list[Trace]) -> _Rows:
@@ -212,16 +217,112 @@ def _between(known: _Rows, strangers: list[int], lost: list[int], last_at: int, 
         yield Trace(was, Trace.MISSING, f"is missing: it stood {where}")
 
 
-def _runs(found: list[Trace]) -> Iterator[Trace]:
-    """The same of many rows on end is said once."""
-    at = 0
-    while at < len(found):
-        first, end = found[at], at + 1
-        while end < len(found) and (found[end].seq, found[end].kind) == (found[end - 1].seq + 1, first.kind):
-            end += 1
-        if end - at <= _LISTED:
-            yield from found[at:end]
+@dataclass(slots=True)
+class _Run:
+    """The same of rows on end: the first of them, and how many there are."""
+
+    rows: int = 0
+    listed: list[Trace] = field(default_factory=list)
+
+    def said(self) -> Iterator[Trace]:
+        if self.rows <= _LISTED:
+            yield from self.listed
         else:
-            text = f"{first.text}; so it is with each up to position {found[end - 1].seq}"
-            yield Trace(first.seq, first.kind, text)
-        at = end
+            first = self.listed[0]
+            text = f"{first.text}; so it is with each up to position {first.seq + self.rows - 1}"
+            yield Trace(first.seq, first.kind, text, self.rows)
+
+
+def runs(found: Iterable[Trace]) -> Iterator[Trace]:
+    """The same of many rows on end is said once. `found`: by position; what is said is so for each kind."""
+    open_: dict[str, _Run] = {}
+    for one in found:
+        run = open_.get(one.kind)
+        if run is not None and one.seq != run.listed[0].seq + run.rows:
+            yield from run.said()
+            run = None
+        if run is None:
+            run = open_[one.kind] = _Run()
+        run.rows += 1
+        if run.rows <= _LISTED:
+            run.listed.append(one)
+    for run in open_.values():
+        yield from run.said()
+
+
+#: What may be wrong with a row as it is stored, where others need to know of it: a gap before it, another table's line,
+#: the hash of the row before, its own, a time before that of the row before.
+GAP, TABLE, LINK, HASH, TIME = "gap", "table", "link", "hash", "time"
+#: Up to here rows have no seals, where no seal can be checked.
+NEVER: Final = 2**62
+
+
+class Looking(Protocol):
+    """Goes along the rows of a log as they are stored. `seq`: the position of the last."""
+
+    seq: int
+
+    def look(self, row: Any) -> list[tuple[str, str]]:
+        """All that is wrong with the next row, in kinds and words."""
+
+
+class Closer:
+    """What is to be said of the rows of a log beside `traces`, which is what the seals say: nothing that merely follows
+    from that, or from what was done to the row before. `start`: up to where rows are older than the seals.
+    """
+
+    def __init__(self, walk: Looking, traces: Iterable[Trace], start: int) -> None:
+        self._walk, self._start = walk, start
+        self._told = _Spans(one for one in traces if one.kind != Trace.MISSING)
+        self._missing = _Spans(one for one in traces if one.kind == Trace.MISSING)
+        #: Of the row before: whether the seals say something of it, and whether its hash is wrong.
+        self._touched = self._hash_wrong = False
+
+    def look(self, row: Sealed) -> Iterator[Trace]:
+        """What is wrong with the next row."""
+        due, found = self._walk.seq + 1, self._walk.look(row)
+        told = row.seq in self._told
+        seal = seals.read(row.seal) if row.seq > self._start else None
+        elsewhere = seal is not None and (seal.seq != row.seq or seals.is_back_dated(seal, row))
+        touched_before, hash_before = self._touched, self._hash_wrong
+        self._touched, self._hash_wrong, linked = told or elsewhere, False, False
+        for kind, text in found:
+            if kind == GAP:
+                if due not in self._missing:
+                    yield Trace(due, kind, text)
+                continue
+            if kind in (LINK, TIME):
+                if self._touched or touched_before or (kind == LINK and hash_before):
+                    continue
+                linked = linked or kind == LINK
+            if kind == HASH:
+                if told or (seal is not None and elsewhere and _hashed_as_sealed(row, seal)):
+                    continue
+                self._hash_wrong = True
+                if linked:  # the hash is over the previous one too
+                    continue
+            yield Trace(row.seq, kind, text)
+
+
+def _hashed_as_sealed(row: Sealed, seal: seals.Seal) -> bool:
+    """Whether the hash is that of the row where it stood, when it was recorded."""
+    return row.hash == row_hash(row.prev_hash, seal.seq, row.payload, row.actor, seal.recorded_at)
+
+
+class _Spans:
+    """The positions that traces are about."""
+
+    def __init__(self, traces: Iterable[Trace]) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for one in sorted(traces, key=lambda trace: trace.seq):
+            last = one.seq + one.rows - 1
+            if self._lasts and one.seq <= self._lasts[-1] + 1:
+                self._lasts[-1] = max(self._lasts[-1], last)
+            else:
+                self._firsts.append(one.seq)
+                self._lasts.append(last)
+
+    def __contains__(self, seq: int) -> bool:
+        at = bisect_right(self._firsts, seq) - 1
+        return at >= 0 and seq <= self._lasts[at]

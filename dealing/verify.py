@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from django.db import connection
@@ -15,10 +16,10 @@ from django.utils import timezone
 from dealing import seal_keys, triggers
 from dealing.chain import row_hash
 from dealing.models import ChainWalk, Table, TableEvent, genesis_hash
-from dealing.rules.events import Event, EventError, parse_canonical, parse_line
+from dealing.rules.events import Event, EventError, format_time, parse_canonical, parse_line
 from dealing.sealing import scope_of, start_of
 from dealing.seals import SealWalk, Start
-from dealing.tampering import Trace, examine
+from dealing.tampering import GAP, HASH, LINK, NEVER, TABLE, TIME, Closer, Trace, examine, runs
 
 CHUNK = 2000
 
@@ -132,15 +133,13 @@ class Walk:
     def take(self, row: Row) -> Event | None:
         """Check the next row; the event it holds, or None with `error` where its line cannot be read."""
         event = parse_canonical(row.payload)
-        if event is None:
-            try:
-                parsed, self.error = parse_line(row.payload), None
-            except EventError as error:
-                parsed, self.error = None, error
-        else:
-            parsed, self.error = event, None
+        parsed = self._read(row) if event is None else event
         if self.broken is None:
-            problem = self._problem(row, event, parsed)
+            problem: str | None = None
+            if not self._fits(row, event):
+                problem = next(text for _, text in self._problem(row, event, parsed))
+            elif self._seals is not None:
+                problem = self._seals.problem(row)
             if problem is None:
                 self.previous, self.seq, self._last_at = row.hash, row.seq, row.at
                 self._recorded_at = row.recorded_at
@@ -149,61 +148,90 @@ class Walk:
                 self.broken = Broken(self.code, self.seq + 1 if missing else row.seq, problem)
         return parsed
 
-    def _problem(self, row: Row, event: Event | None, parsed: Event | None) -> str | None:
+    def look(self, row: Row) -> list[tuple[str, str]]:
+        """All that is wrong with the next row but its seal, in kinds and words, whatever was wrong with those before:
+        it is held against the row before as that is stored.
+        """
+        event = parse_canonical(row.payload)
+        parsed = self._read(row) if event is None else event
+        found = [] if self._fits(row, event) else list(self._problem(row, event, parsed))
+        self.previous, self.seq, self._recorded_at = row.hash, row.seq, row.recorded_at
+        self._last_at = row.at if parsed is None else parsed.at
+        return found
+
+    def _read(self, row: Row) -> Event | None:
+        """The event of a line that is not written as lines are."""
+        try:
+            return parse_line(row.payload)
+        except EventError as error:
+            self.error = error
+            return None
+
+    def _fits(self, row: Row, event: Event | None) -> bool:
+        """Whether there is nothing that `_problem` would say."""
         seq, payload, prev_hash, hashed, actor, recorded_at, shoe, hand, name, at, key, by, seal = row
-        if seq != self.seq + 1:
-            return f"is missing; the next row is position {seq}"
+        return (
+            seq == self.seq + 1
+            and (prev_hash == self.previous or self.previous is None)
+            and hashed == row_hash(prev_hash, seq, payload, actor, recorded_at)
+            and event is not None
+            and event.shoe == shoe
+            and event.hand == hand
+            and event.name == name
+            and event.at == at
+            and event.key == key
+            and (event.by or "") == by
+            and event.table == self.code
+            and (self._last_at is None or at >= self._last_at)
+            and (seal is None or self._recorded_at is None or recorded_at >= self._recorded_at)
+        )
+
+    def _problem(self, row: Row, event: Event | None, parsed: Event | None) -> Iterator[tuple[str, str]]:
+        if row.seq != self.seq + 1:
+            yield GAP, f"is missing; the next row is position {row.seq}"
         if parsed is not None and parsed.table != self.code:
-            return f"its line names table {parsed.table}: the table was renamed, or the row was moved here"
-        if prev_hash != self.previous and self.previous is not None:
-            return "its previous hash is not the hash of the row before"
-        if hashed != row_hash(prev_hash, seq, payload, actor, recorded_at):
-            return "its hash does not match its content"
-        if event is None:
-            if parsed is None:
-                return f"its line cannot be read: {self.error}"
-            return "its line is not in the form in which lines are written"
-        if (
-            event.shoe != shoe
-            or event.hand != hand
-            or event.name != name
-            or event.at != at
-            or event.key != key
-            or (event.by or "") != by
-            or event.table != self.code
-        ):
-            return _column(self.code, row, event)
-        if self._last_at is not None and at < self._last_at:
-            return "is earlier than the row before"
-        if seal is not None and self._recorded_at is not None and recorded_at < self._recorded_at:
-            return "was recorded earlier than the row before"
-        return None if self._seals is None else self._seals.problem(row)
+            yield TABLE, f"its line names table {parsed.table}: the table was renamed, or the row was moved here"
+        if row.seq == self.seq + 1 and row.prev_hash != self.previous and self.previous is not None:
+            yield LINK, "its previous hash is not the hash of the row before"
+        if row.hash != row_hash(row.prev_hash, row.seq, row.payload, row.actor, row.recorded_at):
+            yield HASH, "its hash does not match its content"
+        if parsed is None:
+            yield "line", f"its line cannot be read: {self.error}"
+        else:
+            if event is None:
+                yield "line", "its line is not in the form in which lines are written"
+            yield from _column(row, parsed)
+            if self._last_at is not None and parsed.at < self._last_at:
+                yield TIME, "is earlier than the row before"
+        if row.seal is not None and self._recorded_at is not None and row.recorded_at < self._recorded_at:
+            yield TIME, "was recorded earlier than the row before"
 
     def ended(self, head: Head) -> Broken | None:
         """The first break, now that every row has been seen: of a row, else of the end of the log or its guards."""
-        if self.broken is not None:
-            return self.broken
-        walked, last = self.seq, self.seq or None
-        if walked != head.seq:
-            problem = f"is missing; the table's head says that there are {head.seq} events"
-            return Broken(self.code, walked + 1, problem)
-        if head.top > head.seq:
-            return Broken(self.code, head.seq + 1, f"stands beyond the table's head, which is {head.seq}")
-        if self.previous != head.hash:
-            return Broken(self.code, last, "its hash is not the one at the table's head")
-        if (self._last_at is not None or walked == 0) and head.at != self._last_at:
-            return Broken(self.code, last, "its time is not the one at the table's head")
-        lost = triggers.missing(TableEvent._meta.db_table)
+        broken = self.broken or next(self.end(head), None)
+        lost = [] if broken is not None else triggers.missing(TableEvent._meta.db_table)
         if lost:
             problem = f"the rows are whole, but nothing guards them: {', '.join(lost)} is missing, disabled or replaced"
             return Broken(self.code, None, problem, unguarded=True)
-        return None
+        return broken
+
+    def end(self, head: Head) -> Iterator[Broken]:
+        """What is wrong with the end of the log, by the last row that was seen."""
+        walked, last = self.seq, self.seq or None
+        if walked != head.seq:
+            problem = f"is missing; the table's head says that there are {head.seq} events"
+            yield Broken(self.code, walked + 1, problem)
+        if head.top > head.seq:
+            yield Broken(self.code, head.seq + 1, f"stands beyond the table's head, which is {head.seq}")
+        if walked == head.seq and self.previous != head.hash:
+            yield Broken(self.code, last, "its hash is not the one at the table's head")
+        if walked == head.seq and (self._last_at is not None or walked == 0) and head.at != self._last_at:
+            yield Broken(self.code, last, "its time is not the one at the table's head")
 
 
-def _column(code: str, row: Row, event: Event) -> str | None:
-    """Which of the row's columns is not as its line says."""
+def _column(row: Row, event: Event) -> Iterator[tuple[str, str]]:
+    """Which of the row's columns are not as its line says."""
     expected = {
-        "table": (event.table, code),
         "shoe_number": (event.shoe, row.shoe_number),
         "hand_number": (event.hand, row.hand_number),
         "name": (event.name, row.name),
@@ -213,8 +241,16 @@ def _column(code: str, row: Row, event: Event) -> str | None:
     }
     for column, (line, value) in expected.items():
         if line != value:
-            return f"its column {column} is {value!r}, and its line says {line!r}"
-    return None
+            said = f"its column {column} is {_value(value, event.at)}, and its line says {_value(line, event.at)}"
+            yield f"column {column}", said
+
+
+def _value(value: object, at: dt.datetime) -> str:
+    """As the log writes it: times in its offset, and as exactly as needed; texts in quotes."""
+    if isinstance(value, dt.datetime):
+        local = value.astimezone(at.tzinfo)
+        return local.isoformat(timespec="microseconds") if local.microsecond % 1000 else format_time(local)
+    return "null" if value is None else repr(value)
 
 
 class Head(NamedTuple):
@@ -261,31 +297,49 @@ def verify_table(
             break
         if progress is not None and walk.seq % CHUNK == 0:
             progress(walk.seq)
-    broken = walk.broken or walk.ended(head)
+    broken = walk.ended(head)
     problems: tuple[Broken, ...] = () if broken is None else (broken,)
     if broken is not None and name_all and not broken.unguarded:
-        problems = _all(table, broken, sealed.ring, sealed.start)
+        problems = _all(table, head, sealed.ring, sealed.start) or problems
     return Verified(code, walk.seq, walk.previous or "", broken, problems, sealed.start.seq, sealed.unchecked)
 
 
-#: What only the seals say, or do better: the closer look says the same, and more of it.
-_BY_SEAL: Final = (
-    *("its seal", "was sealed", "is sealed", "has no seal", "its time of recording", "was recorded earlier"),
-    *("is earlier", "its hash is not the one that it had"),
-)
+#: So many lines are said of one log that is not what was recorded; of what is beyond, how much there is.
+MOST: Final = 10_000
 
 
-def _all(table: Table, broken: Broken, ring: seal_keys.Ring | None, start: Start) -> tuple[Broken, ...]:
-    """All that is wrong with a log of which the first break is known."""
-    if ring is None:
-        return (broken,)
-    rows = (row for chunk in read_rows(table.pk, 1, _NO_END) for row in chunk)
-    traces = examine(scope_of(table.code), rows, ring, start)
-    if not traces or not broken.problem.startswith(_BY_SEAL):
-        alike = (Trace.CHANGED, Trace.BACK_DATED, Trace.MISSING)
-        others = [trace for trace in traces if trace.seq != broken.seq or trace.kind not in alike]
-        return (broken, *(Broken(table.code, trace.seq, trace.text) for trace in others))
-    return tuple(Broken(table.code, trace.seq, trace.text) for trace in traces)
+def _all(table: Table, head: Head, ring: seal_keys.Ring | None, start: Start) -> tuple[Broken, ...]:
+    """All that is wrong with a log in which something is, by position: what the seals say of a row, then the rest."""
+    traces: list[Trace] = []
+    if ring is not None:
+        rows = (row for chunk in read_rows(table.pk, 1, _NO_END) for row in chunk)
+        traces = examine(scope_of(table.code), rows, ring, start)
+    walk = Walk(table.code)
+    ends: list[Broken] = []
+
+    def along() -> Iterator[Trace]:
+        closer = Closer(walk, traces, NEVER if ring is None else start.seq)
+        for first, last in ((1, head.seq), (head.seq + 1, head.top)):
+            for rows in read_rows(table.pk, first, last):
+                for row in rows:
+                    yield from closer.look(row)
+            if first == 1:
+                ends.extend(walk.end(head))
+
+    lines = runs(along())
+    found = [*traces, *islice(lines, MOST)]
+    # A row that says that it is another table's is no row of this one, whatever its seal says.
+    found.sort(key=lambda one: (one.seq, one.kind != TABLE))
+    more = sum(one.rows for one in chain(found[MOST:], lines))
+    problems = [Broken(table.code, one.seq, one.text) for one in found[:MOST]]
+    if more:
+        problems.append(Broken(table.code, None, f"so much is wrong that {more} more problems are not named"))
+    problems += ends
+    lost = triggers.missing(TableEvent._meta.db_table)
+    if lost:
+        problem = f"nothing guards its rows: {', '.join(lost)} is missing, disabled or replaced"
+        problems.append(Broken(table.code, None, problem, unguarded=True))
+    return tuple(problems)
 
 
 #: Beyond any position.

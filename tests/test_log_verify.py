@@ -70,7 +70,7 @@ def test_a_whole_log(log: Lines) -> None:
         ("DELETE FROM dealing_tableevent", 1, "there are 10 events"),
         ("UPDATE dealing_tableevent SET seq = 12 WHERE seq = 10", 10, "is missing"),
         ("UPDATE dealing_tableevent SET name = 'voided' WHERE seq = 6", 6, "its column name is 'voided'"),
-        ("UPDATE dealing_tableevent SET hand_number = NULL WHERE seq = 6", 6, "its column hand_number is None"),
+        ("UPDATE dealing_tableevent SET hand_number = NULL WHERE seq = 6", 6, "its column hand_number is null"),
         ("UPDATE dealing_tableevent SET shoe_number = 2 WHERE seq = 2", 2, "its column shoe_number is 2"),
         ("UPDATE dealing_tableevent SET key = 'k' WHERE seq = 2", 2, "its column key is 'k'"),
         ("UPDATE dealing_tableevent SET at = '2020-01-01 00:00:00' WHERE seq = 7", 7, "its column at is"),
@@ -152,7 +152,7 @@ def test_the_command(log: Lines, run: Callable[..., tuple[int, str]]) -> None:
     assert code == 1
     assert "B07 shoe 1 hand 1: winner differ from what the log says" in out
     tamper("UPDATE dealing_tableevent SET actor = 'nobody' WHERE seq = 4")
-    assert run() == (1, "B07 position 4: its hash does not match its content\n")
+    assert run() == (1, "B07 position 4: its line, or who recorded it, was changed\n")
 
 
 def test_shoes_and_hands_are_compared_where_nothing_guards_the_rows(

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, given
 from hypothesis import settings as how
@@ -188,6 +189,162 @@ def test_rows_of_two_histories_do_not_fit_each_other(log: Lines) -> None:
     assert verify_table("B07").broken is None  # only a signed head can tell
     write(Table.objects.get(), [*second, *first[18:]])
     assert found() == ["position 19: its seal was not made after the row before"]
+
+
+# --- changed without making the rest fit ----------------------------------------------------------------------------
+
+
+def alter(*positions: int, **columns: Any) -> None:
+    connection.check_constraints()
+    with triggers.suspended():
+        TableEvent.objects.filter(seq__in=positions).update(**columns)
+
+
+def gone(*positions: int) -> None:
+    connection.check_constraints()
+    with triggers.suspended():
+        TableEvent.objects.filter(seq__in=positions).delete()
+
+
+BESIDE = [
+    "position 10: its column at is 2024-11-28T20:00:00.000250+07:00, and its line says {at}",
+    "position 11: its column by is 'Mallory\\n', and its line says {by}",
+    "position 12: its column key is 'twice', and its line says null",
+    "position 13: its column hand_number is null, and its line says {hand}",
+    "position 14: its column shoe_number is 9, and its line says 1",
+    "position 14: its column name is 'voided', and its line says '{name}'",
+]
+
+
+def change_columns() -> list[str]:
+    """Columns beside the line, which no seal covers; what is to be said of them."""
+    rows = {row.seq: row for row in TableEvent.objects.all()}
+    event = parse_line(rows[10].payload)
+    alter(10, at=dt.datetime(2024, 11, 28, 13, 0, 0, 250, dt.UTC))
+    alter(11, by="Mallory\n")
+    alter(12, key="twice")
+    alter(13, hand_number=None)
+    alter(14, name="voided", shoe_number=9)
+    values = {
+        "at": event.at.isoformat(timespec="milliseconds"),
+        "by": repr(rows[11].by),
+        "hand": rows[13].hand_number,
+        "name": rows[14].name,
+    }
+    return [one.format(**values) for one in BESIDE]
+
+
+def test_each_row_is_named_whose_columns_are_not_as_its_line_says(log: Lines) -> None:
+    said = change_columns()
+    assert found() == said
+
+
+def test_each_is_named_after_an_earlier_break_too_and_head_and_guards_are_looked_at(log: Lines) -> None:
+    said = change_columns()
+    alter(5, actor="nobody")
+    Table.objects.update(last_at=timezone.now())
+    assert found() == [f"position 5: {CHANGED}", *said, "position 20: its time is not the one at the table's head"]
+    with triggers.suspended():
+        last = found()[-1]
+    assert last.startswith("B07: nothing guards its rows: append_only_dealing_tableevent_")
+    assert last.endswith(" is missing, disabled or replaced")
+
+
+def test_the_chain_alone_names_each_row_too(log: Lines) -> None:
+    said = change_columns()
+    alter(5, actor="nobody")
+    alter(8, hash="ff")
+    _, out = run("--chain-only")
+    assert out.splitlines()[:8] == [
+        "B07 position 5: its hash does not match its content",
+        "B07 position 8: its hash does not match its content",
+        *(f"B07 {one}" for one in said),
+    ]
+
+
+@pytest.mark.parametrize("seq", [1, 7, 20])
+def test_one_changed_row_is_named_by_its_seal(log: Lines, seq: int) -> None:
+    row = TableEvent.objects.get(seq=seq)
+    alter(seq, actor="nobody")
+    assert found() == [f"position {seq}: {CHANGED}"]
+    alter(seq, actor=row.actor, payload=row.payload.replace('"B07"', '"B70"'))
+    assert found() == [
+        f"position {seq}: its line names table B70: the table was renamed, or the row was moved here",
+        f"position {seq}: {CHANGED}",
+    ]
+
+
+def test_back_dated_rows_are_named_with_their_time_of_recording(log: Lines) -> None:
+    times = dict(TableEvent.objects.values_list("seq", "recorded_at"))
+    for seq in (9, 12, 13):
+        alter(seq, recorded_at=times[seq] - HOUR)
+    assert found() == [
+        f"position {seq}: its time of recording was changed; "
+        f"it was recorded at {times[seq].isoformat(timespec='microseconds')}"
+        for seq in (9, 12, 13)
+    ]
+
+
+def test_what_follows_from_something_is_not_said_beside_it(log: Lines) -> None:
+    gone(17)
+    missing = "position 17: is missing: it stood between what are now positions 16 and 18"
+    assert found() == [missing]
+    for seq in (18, 19, 20):  # numbered anew, and no more than that
+        alter(seq, seq=seq - 1)
+    Table.objects.update(last_seq=19)
+    assert found() == ["position 17: is missing: it stood between what are now positions 16 and 17"]
+    alter(18, hash="ff")  # which does not follow from it
+    assert found()[1:] == ["position 18: its hash does not match its content"]
+
+
+def test_rows_that_changed_places_are_all_that_is_named(log: Lines) -> None:
+    alter(17, seq=99)
+    alter(18, seq=17)
+    alter(99, seq=18)
+    assert found() == ["position 17: was swapped with position 18"]
+
+
+def test_hashes_that_no_seal_covers_are_named(log: Lines) -> None:
+    alter(6, hash="ff")
+    alter(12, prev_hash="ff")
+    assert found() == [
+        "position 6: its hash does not match its content",
+        "position 12: its previous hash is not the hash of the row before",
+    ]
+
+
+def test_rows_beyond_a_head_that_was_set_back_are_looked_at(log: Lines) -> None:
+    alter(18, key="twice")
+    eighth = TableEvent.objects.get(seq=8)
+    Table.objects.update(last_seq=8, last_hash=eighth.hash, last_at=eighth.at)
+    assert found() == [
+        "position 18: its column key is 'twice', and its line says null",
+        "position 9: stands beyond the table's head, which is 8",
+    ]
+
+
+def test_what_is_wrong_with_all_rows_is_said_in_few_lines(log: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    record_many([*log.hand(4), *log.hand(5)], actor="anan")
+    every = Table.objects.get().last_seq
+    alter(*range(1, every + 1), by="Mallory", name="voided")
+    (first, second) = found()
+    assert first.endswith(f"; so it is with each up to position {every}")
+    assert second.endswith(f"; so it is with each up to position {every}")
+    alter(*range(1, every + 1, 2), actor="nobody")
+    monkeypatch.setattr("dealing.verify.MOST", 4)
+    said = found()
+    changed = 2 * every + (every + 1) // 2
+    assert said[4:] == [f"B07: so much is wrong that {changed - sum_of(said[:4])} more problems are not named"]
+
+
+def sum_of(said: list[str]) -> int:
+    """Of how many rows it is said."""
+    return sum(int(one.rpartition(" ")[2]) if "so it is" in one else 1 for one in said)
+
+
+def test_a_whole_log_is_walked_once(log: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dealing.verify.examine", None)
+    assert found() == []
 
 
 # --- any of it, in any mixture ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from dealing import seal_keys, seals, triggers
 from dealing.chain import row_hash
 from dealing.models import DealerShift, Table, TableEvent, Venue
-from dealing.tampering import examine
+from dealing.tampering import GAP, HASH, LINK, NEVER, Closer, Trace, examine, runs
 from dealing.verify import Asked, Beside, Broken
 from incidents import attachments
 from incidents.models import AuditReport, Decision, Incident, IncidentAttachment, IncidentReview
@@ -112,29 +112,30 @@ class _Checked:
         ring = seal_keys.ring_or_none() if self.asked.seals else None
         walk = seals.SealWalk(self.scope, ring, seals.Start())
         newest: dict[str, dict[int, TrailEntry]] = {}
-        seq, previous, broken, sealed_wrong = 0, genesis_hash(self.scope), False, False
+        chain, wrong = _Chain(self.scope), False
         for entry in entries.iterator(chunk_size=2000):
             newest.setdefault(entry.kind, {})[entry.reference] = entry
             if entry.payload.startswith(contents.ADOPTED):
                 self.adopted, self.adopted_at = self.adopted + 1, entry.recorded_at
-            if not broken:
-                problem = _chain_problem(entry, seq, previous)
-                if problem is not None:
-                    broken = True
-                    self._say(seq + 1 if entry.seq != seq + 1 else entry.seq, problem)
-                seq, previous = entry.seq, entry.hash
-            if not sealed_wrong:
-                sealed_wrong = walk.problem(entry) is not None
-        if ring is not None and (sealed_wrong or broken):
-            said = {problem.seq for problem in self.problems}
-            for trace in examine(self.scope, entries.iterator(chunk_size=2000), ring, seals.Start()):
-                if trace.seq not in said:
-                    self._say(trace.seq, trace.text)
+            broken, unsealed = chain.look(entry), walk.problem(entry)
+            wrong = wrong or bool(broken) or (ring is not None and unsealed is not None)
+        if wrong:
+            self._closer(entries, ring)
         self.unchecked = walk.unchecked if self.asked.seals else 0
-        head = (trail.last_seq, trail.last_hash or previous) if trail is not None else (0, previous)
-        if not broken and head != (seq, previous):
-            self._say(None, f"its head says that there are {head[0]} entries, and there are {seq}")
+        head = (trail.last_seq, trail.last_hash or chain.previous) if trail is not None else (0, chain.previous)
+        if head[0] != chain.seq or (not wrong and head[1] != chain.previous):
+            self._say(None, f"its head says that there are {head[0]} entries, and there are {chain.seq}")
         return newest
+
+    def _closer(self, entries: QuerySet[TrailEntry], ring: seal_keys.Ring | None) -> None:
+        """Name all entries that are not what was written: what the seals say of each, then the rest."""
+        traces: list[Trace] = []
+        if ring is not None:
+            traces = examine(self.scope, entries.iterator(chunk_size=2000), ring, seals.Start())
+        closer = Closer(_Chain(self.scope), traces, NEVER if ring is None else 0)
+        others = runs(one for entry in entries.iterator(chunk_size=2000) for one in closer.look(entry))
+        for found in sorted([*traces, *others], key=lambda one: one.seq):
+            self._say(found.seq, found.text)
 
     def _rows(self, kind: Kind, newest: dict[int, TrailEntry]) -> None:
         """Hold the rows of now against the newest entry of each."""
@@ -186,19 +187,39 @@ _NAMES: Final[dict[str, str]] = {
 }
 
 
-def _chain_problem(entry: TrailEntry, seq: int, previous: str) -> str | None:
+class _Chain:
+    """Goes along the entries of a trail, each held against the one before as that is stored."""
+
+    def __init__(self, scope: str) -> None:
+        self.seq, self.previous = 0, genesis_hash(scope)
+
+    def look(self, entry: TrailEntry) -> list[tuple[str, str]]:
+        """All that is wrong with the next entry but its seal, in kinds and words."""
+        found = list(_chain_problems(entry, self.seq, self.previous))
+        self.seq, self.previous = entry.seq, entry.hash
+        return found
+
+
+def _chain_problems(entry: TrailEntry, seq: int, previous: str) -> Iterator[tuple[str, str]]:
     if entry.seq != seq + 1:
-        return f"is missing; the next entry is position {entry.seq}"
-    if entry.prev_hash != previous:
-        return "its previous hash is not the hash of the entry before"
-    if entry.hash != row_hash(previous, entry.seq, entry.payload, entry.actor, entry.recorded_at):
-        return "its hash does not match its content"
+        problem = f"is missing; the next entry is position {entry.seq}"
+        yield GAP, problem
+    elif entry.prev_hash != previous:
+        problem = "its previous hash is not the hash of the entry before"
+        yield LINK, problem
+    if entry.hash != row_hash(entry.prev_hash, entry.seq, entry.payload, entry.actor, entry.recorded_at):
+        problem = "its hash does not match its content"
+        yield HASH, problem
     try:
         held = json.loads(entry.payload)
         same = (held["kind"], held["row"]) == (entry.kind, entry.reference)
     except (ValueError, KeyError, TypeError):
-        return "its content cannot be read"
-    return None if same else "it is filed under another row than it says"
+        problem = "its content cannot be read"
+        yield "line", problem
+        return
+    if not same:
+        problem = "it is filed under another row than it says"
+        yield "filed", problem
 
 
 def _differences(kind: str, row: Any, entry: TrailEntry) -> list[str]:
