@@ -21,8 +21,8 @@ from django.views.decorators.http import require_http_methods
 from django.views.i18n import LANGUAGE_QUERY_PARAMETER
 from django.views.i18n import set_language as django_set_language
 
+from dealing.accounts import passkeys
 from dealing.accounts.owing import owing
-from dealing.accounts.passkeys import work as passkeys_work
 from dealing.look import THEME_COOKIE, THEMES, keep_theme
 from dealing.models import StaffMember
 from dealing.people import keep_language, staff_language
@@ -41,7 +41,11 @@ class LogIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """What the page draws."""
-        return {**super().get_context_data(**kwargs), "with_passkey": passkeys_work(self.request)}
+        return {
+            **super().get_context_data(**kwargs),
+            "with_passkey": passkeys.work(self.request),
+            "passkeys_at": passkeys.elsewhere(self.request),
+        }
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Log the person in and set their language."""

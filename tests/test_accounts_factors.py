@@ -120,17 +120,25 @@ def test_a_manager_without_one_is_led_to_set_one_up_and_gets_nothing_else(client
 def test_setting_an_app_up_lets_in_and_gives_recovery_codes_once(client: Client, people: People) -> None:
     user = people("manager")
     log_in(client, "manager")
-    page = client.get("/account/app/?next=/look/").content.decode()
+    page = client.get("/account/app/?next=/look/&typing=1").content.decode()
     app = Authenticator.objects.get(user=user)
     assert not app.confirmed
     assert factors.typed(app) in page
-    assert client.get("/account/app/").content.decode().count(factors.typed(app)) == 1  # the same after a reload
+    assert (
+        client.get("/account/app/?typing=1").content.decode().count(factors.typed(app)) == 1
+    )  # the same after a reload
+    assert factors.typed(app) not in client.get("/account/app/").content.decode()
     assert "<svg" in page
     assert "style=" not in page.split("<svg")[-1]
-    assert client.post("/account/app/", {"code": "000000"}).status_code in (422,)
+    # A wrong code: said by a page that the browser can come back to, on which the key stays for whom it stood there.
+    wrong = client.post("/account/app/?next=/look/&typing=1", {"code": "000000"})
+    assert wrong["Location"] == "/account/app/?next=/look/&typing=1"
+    page = client.get(wrong["Location"]).content.decode()
+    assert "This code is not right" in page
+    assert factors.typed(app) in page
     Authenticator.objects.update(throttling_failure_timestamp=timezone.now() - dt.timedelta(minutes=1))
     before = client.session.session_key
-    done = client.post("/account/app/", {"code": code_of(app), "next": "/look/"})
+    done = client.post("/account/app/?next=/look/", {"code": code_of(app)})
     codes = re.findall(r"<li>([a-z2-7-]{14})</li>", done.content.decode())
     assert len(set(codes)) == factors.CODES
     assert client.session.session_key != before
@@ -327,6 +335,31 @@ def test_who_has_none_confirms_with_the_password(client: Client, people: People)
     assert client.get("/account/app/").status_code == 200
 
 
+def test_what_can_be_no_code_is_told_so_and_not_counted(client: Client, people: People) -> None:
+    user = people("recorder")
+    log_in(client, "recorder")
+    client.get("/account/app/")
+    for typed in ("", "12345", "1234567", "abcdef"):
+        page = client.post("/account/app/", {"code": typed}, follow=True).content.decode()
+        assert "six digits." in page, typed
+        assert "clock" not in page
+    begun = Authenticator.objects.get(user=user)
+    assert begun.throttling_failure_count == 0
+    assert client.post("/account/app/", {"code": f" {code_of(begun)[:3]} {code_of(begun)[3:]}"}).status_code == 200
+
+
+def test_a_second_factor_goes_only_after_a_question(client: Client, people: People) -> None:
+    user = people("recorder")
+    app = with_app(user)
+    Passkey.objects.create(user=user, name="k", credential_id="x", public_key=b"x", created_at=timezone.now())
+    log_in(client, "recorder")
+    client.post("/account/factor/", {"code": code_of(app)})
+    page = client.get("/account/").content.decode()
+    for address in ("/account/app/remove/", "/account/passkeys/", "/account/codes/"):
+        before = page.split(f'action="{address}')[0]
+        assert before.count("<details") - before.count("</details>") == 1, address
+
+
 def test_a_new_app_replaces_the_old_one_only_when_it_is_done(client: Client, people: People) -> None:
     user = people("recorder")
     old = with_app(user)
@@ -391,13 +424,21 @@ def test_an_administrator_takes_it_away_and_it_is_written_down(client: Client, p
 def test_a_command_takes_it_away(people: People) -> None:
     user = people("manager")
     with_app(user)
+    kanya = people(None, "kanya")
     out = StringIO()
-    call_command("reset_second_factor", "manager", "--by", "kanya", stdout=out)
+    with pytest.raises(CommandError, match="required: --by"):
+        call_command("reset_second_factor", "manager")
+    for left in ("nobody", "prasert"):
+        with pytest.raises(CommandError, match=f"--by: nobody is called “{left}”"):
+            call_command("reset_second_factor", "manager", "--by", left)
+        User.objects.get_or_create(username="prasert", is_active=False)
+    assert factors.has(user)
+    call_command("reset_second_factor", "manager", "--by", kanya.username, stdout=out)
     assert "has no second factor any more" in out.getvalue()
     assert not factors.has(user)
     assert SecurityEvent.objects.get(kind="factors reset").by == "kanya"
     with pytest.raises(CommandError, match="Nobody"):
-        call_command("reset_second_factor", "nobody")
+        call_command("reset_second_factor", "nobody", "--by", "kanya")
 
 
 # Passkeys: what the browser test does not try.
@@ -467,6 +508,30 @@ def test_of_two_who_send_the_same_code_at_once_one_gets_in(people: People) -> No
     inside = [client for client in clients if client.get("/look/").status_code == 200]
     assert len(inside) == 1, answers
     assert kinds().count("factor given") == 1
+
+
+@pytest.mark.sqlite
+def test_the_log_in_page_says_where_passkeys_work_to_whom_that_helps(
+    client: Client, people: People, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+
+    def said(host: str, site: str) -> str:
+        settings.SITE_URL = site
+        page = client.get("/login/?next=/look/", headers={"Host": host}).content.decode()
+        found = re.search(r'open this site here: <a href="([^"]+)">', page)
+        return found[1] if found else ""
+
+    assert said("127.0.0.1:8000", "http://127.0.0.1:8000") == "", "nobody has one"
+    Passkey.objects.create(
+        user=people("manager"), name="k", credential_id="x", public_key=b"x", created_at=timezone.now()
+    )
+    assert said("127.0.0.1:8000", "http://127.0.0.1:8000") == "http://localhost:8000/login/?next=/look/"
+    assert said("[::1]:8000", "http://127.0.0.1:8000") == "http://localhost:8000/login/?next=/look/"
+    assert said("10.0.0.7", "https://audit.example") == "https://audit.example/login/?next=/look/"
+    for nowhere in ("10.0.0.7", "table-pc"):
+        assert said(nowhere, "http://10.0.0.7") == ""
+    assert said("localhost:8000", "http://127.0.0.1:8000") == "", "they work"
 
 
 def test_a_passkey_is_offered_where_it_can_work(client: Client, people: People) -> None:

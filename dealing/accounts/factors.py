@@ -94,6 +94,11 @@ def finish_app(user: User, code: str) -> Answer:
     return answer
 
 
+def is_app_code(code: str) -> bool:
+    """Whether it can be the code of an app at all."""
+    return _APP_CODE.fullmatch(_plain(code)) is not None
+
+
 def _plain(code: str) -> str:
     return re.sub(r"[\s-]", "", code).lower()
 
@@ -114,7 +119,7 @@ def check(user: Any, code: str) -> Answer:
     plain = _plain(code)
     # Tried one at a time: of two who send the same code at once one is let in.
     with transaction.atomic():
-        if _APP_CODE.fullmatch(plain):
+        if is_app_code(plain):
             app = Authenticator.objects.select_for_update().filter(user_id=user.pk, confirmed=True).first()
             return Answer(None) if app is None else _try(app, plain, Given.APP)
         codes = RecoveryCodes.objects.select_for_update().filter(user_id=user.pk).first()

@@ -82,6 +82,20 @@ def work(request: HttpRequest) -> bool:
     return True
 
 
+def elsewhere(request: HttpRequest) -> str:
+    """Where passkeys work, for somebody who is where they do not, and can go there; else empty."""
+    if work(request) or not Passkey.objects.exists():
+        return ""
+    if settings.SITE_URL.startswith("https:"):
+        return str(settings.SITE_URL)
+    here = urlsplit(f"//{request.get_host()}")
+    try:
+        this_machine = ipaddress.ip_address(here.hostname or "").is_loopback
+    except ValueError:
+        return ""
+    return f"http://localhost:{here.port or 80}" if this_machine else ""
+
+
 def _ask(request: HttpRequest, purpose: str, options: Any) -> str:
     challenge = bytes_to_base64url(options.challenge)
     request.session[_ASKED] = {"for": purpose, "challenge": challenge, "at": time.time()}

@@ -321,22 +321,26 @@ def _show_codes(request: HttpRequest, user: User) -> HttpResponse:
 def app(request: HttpRequest) -> HttpResponse:
     """Set up an authenticator app, in place of an earlier one."""
     user = cast(User, request.owner)  # type: ignore[attr-defined]
-    error = None
     if request.method == "POST":
+        code = request.POST.get("code", "")
+        if not factors.is_app_code(code):
+            messages.error(request, _("The code of an app is six digits."))
+            return redirect(request.get_full_path())
         first = not factors.has(user)
-        answer = factors.finish_app(user, request.POST.get("code", ""))
+        answer = factors.finish_app(user, code)
         if answer.given:
             return _added(request, user, first, "authenticator app")
-        error = _not_right(answer)
+        messages.error(request, _not_right(answer))
+        # Shown by a page of its own: the browser keeps no answer to a form, and could not come back to it.
+        return redirect(request.get_full_path())
     begun = factors.begin_app(user)
     context = {
         "qr": factors.qr(begun),
         "secret": factors.typed(begun),
-        "error": error,
-        "next": next_of(request),
+        "typing": "typing" in request.GET,
         "replaces": factors.app_of(user) is not None,
     }
-    return render(request, "accounts/app.html", context, status=422 if error else 200)
+    return render(request, "accounts/app.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
