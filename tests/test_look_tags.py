@@ -136,6 +136,15 @@ def test_felt_pair_marks_both_sides() -> None:
     assert "Banker, third card: the next card belongs here" in text
 
 
+def test_felt_pair_says_what_both_come_to() -> None:
+    drawn = words(render("{% felt_pair d c totals=t %}", d=DEALT, c=CORRECT, t=(2, 6)))
+    dealt, correct = drawn.split("As the rules lay it")
+    assert re.findall(r"Total (\d)", dealt) == ["2", "6"]
+    assert re.findall(r"Total (\d)", correct) == ["2", "6"]
+    for unclear in ({"P1": "9h"}, {"P1": "9h", "P2": None, "B1": "4s", "B2": "2c"}, {"P": ["9h", "3d"], "B": []}):
+        assert "Total" not in words(render("{% felt_pair d d %}", d=unclear))
+
+
 def test_felt_by_places_and_two_cards_on_one() -> None:
     felt = table_tags.felt_cards({"P1": ["9h", "3d"], "B1": "4s", "B2": None, "extra": ["2c"]})
     assert felt == {"P1": ["9h", "3d"], "P2": [], "P3": [], "B1": ["4s"], "B2": [], "B3": [], "extra": ["2c"]}

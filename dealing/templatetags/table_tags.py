@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 
 from dealing import people, wording
 from dealing.permissions import May, may
+from dealing.rules.cards import Card
 from dealing.templatetags.shapes import ICONS, SUITS
 
 register = template.Library()
@@ -355,13 +356,25 @@ def _felt_place(
     return render_to_string("components/felt_place.html", {"place": place, "corrected": corrected})
 
 
+def _lying_totals(cards: Mapping[str, Sequence[object]]) -> tuple[int, int] | None:
+    """What the cards come to as they lie; None unless each side has two or three known cards, one a place."""
+    lying = {place: cards[place] for place in PLACES if place[1] != "3" or cards[place]}
+    if any(len(on_place) != 1 for on_place in lying.values()):
+        return None
+    ranks = {place: split_card(on_place[0])[0] for place, on_place in lying.items()}
+    if not all(ranks.values()):
+        return None
+    player, banker = (
+        sum(Card.parse(rank).value for place, rank in ranks.items() if place[0] == side) % 10 for side in SIDES
+    )
+    return player, banker
+
+
 @register.inclusion_tag("components/felt_pair.html")
-def felt_pair(
-    dealt: Any, correct: Any, dealt_totals: Any = None, totals: Any = None, winner: str | None = None
-) -> dict[str, Any]:
+def felt_pair(dealt: Any, correct: Any, totals: Any = None, winner: str | None = None) -> dict[str, Any]:
     """The felt as dealt beside the felt as the rules lay it; totals and winner belong to the right one."""
     return {
-        "as_dealt": _felt(dealt, None, dealt_totals, None, correct, False, _("As dealt")),
+        "as_dealt": _felt(dealt, None, _lying_totals(felt_cards(dealt)), None, correct, False, _("As dealt")),
         "by_rules": _felt(correct, _part(correct, "next"), totals, winner, dealt, True, _("As the rules lay it")),
     }
 

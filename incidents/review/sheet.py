@@ -133,11 +133,9 @@ def _felts(case: Case) -> list[dict[str, Any]]:
     audit = as_first_dealt(case)
     if audit is None:
         return []
-    dealt = rulings.as_dealt(audit.dealt)
     pair = felt_pair(
         places(audit.dealt),
         {**places(audit.correct), "next": audit.next_due},
-        dealt_totals=(dealt.layout.player, dealt.layout.banker) if dealt else None,
         totals=audit.totals if audit.layout.drawn else None,
         winner=audit.result.winner if audit.result and audit.status != "voided" else None,
     )

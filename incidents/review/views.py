@@ -372,7 +372,6 @@ def _replayed(case: Case, shown: Replay | None) -> dict[str, Any]:
     if shown is None:
         return {"audit": None, "replay": None, "findings": [_shown(case, finding) for finding in case.findings]}
     audit = shown.audit
-    dealt = rulings.as_dealt(audit.dealt)
     # At the end they are the incident's own; before it the judge's, in the same form.
     findings = case.findings if shown.at_end else finding_rows(case.incident, [f.as_dict() for f in audit.findings])
     return {
@@ -381,7 +380,6 @@ def _replayed(case: Case, shown: Replay | None) -> dict[str, Any]:
         "findings": [_shown(case, finding) for finding in findings],
         "dealt": places(audit.dealt),
         "correct": {**places(audit.correct), "next": audit.next_due},
-        "dealt_totals": (dealt.layout.player, dealt.layout.banker) if dealt else None,
         "totals": audit.totals if audit.layout.drawn else None,
         "winner": audit.result.winner if audit.result and audit.status != "voided" else None,
     }
