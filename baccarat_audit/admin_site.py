@@ -11,13 +11,20 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 
 from dealing.permissions import May, may, refusal
 
+gettext_noop("View")  # a text of Django's, which in Thai has a stray colon there
+
 
 class HouseAdminSite(AdminSite):
     """Lets in whom `dealing.permissions` names; it has no log-in page of its own, whose door would be a second one."""
+
+    site_header = site_title = _("Baccarat audit")
+    index_title = _("Master data")
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the person administers."""

@@ -16,6 +16,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from dealing.append_only import AppendOnly
 
@@ -388,7 +389,7 @@ class Hand(models.Model):
 
     class Meta:
         verbose_name = _("hand")
-        verbose_name_plural = _("hands")
+        verbose_name_plural = pgettext_lazy("rows", "hands")
         ordering = ("shoe_id", "number")
         constraints = (
             models.UniqueConstraint(fields=("shoe", "number"), name="hand_number_once"),

@@ -52,6 +52,19 @@ def test_nobody_changes_the_log_there(
     assert list(model.objects.values()) == before
 
 
+def test_it_is_the_products_own_and_in_the_language_that_is_chosen(boss: Client) -> None:
+    page = boss.get("/admin/").content.decode()
+    assert "<title>Master data | Baccarat audit</title>" in page
+    assert "Django" not in page
+    assert 'rel="icon"' in page
+    assert boss.post("/language/", {"language": "th", "next": "/admin/"})["Location"] == "/admin/"
+    page = boss.get("/admin/").content.decode()
+    assert '<html lang="th"' in page
+    assert 'value="en" lang="en"' in page
+    assert "จำนวนตา" not in page, "hands, not their number"
+    assert "ดู:" not in page
+
+
 #: What the forms of a table's limits send along.
 LIMITS = {"insurance_seconds": 15, "limits-TOTAL_FORMS": 0, "limits-INITIAL_FORMS": 0}
 #: And those of a person's subscription.
