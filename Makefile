@@ -29,7 +29,11 @@ run: .venv/.product
 	@$(MANAGE) collectstatic --no-input --verbosity 0
 	@$(MANAGE) demo
 	@SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" LOG_LEVEL=WARNING $(MANAGE) nightly_audit >/dev/null || true # what fails is said, and the server starts all the same
-	@echo "Open http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
+	@echo "Open $${SITE_URL:-http://$(HOST):$(PORT)}/ (stop with Ctrl-C)"
+ifneq ($(REDIS_URL),)
+	@echo "With REDIS_URL webhooks, mails and nights wait for a worker. Start it beside this, with the same settings:"
+	@echo "    $(BIN)/celery -A baccarat_audit worker --beat --concurrency 1"
+endif
 	@exec env SITE_URL="$${SITE_URL:-http://$(HOST):$(PORT)}" ACCESS_LOG="$${ACCESS_LOG:-0}" $(BIN)/gunicorn baccarat_audit.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --threads $(THREADS) \
 		--log-level warning
 
