@@ -1,4 +1,4 @@
-"""Starting the product where something else answers already."""
+"""Starting the product where something else answers already, and where workers are wanted beside it."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def test_a_busy_port_is_said_before_anything_else() -> None:
     assert f"Port {port} of 127.0.0.1 cannot be used" in started.stderr
     assert "Demo log-ins" not in started.stdout
     assert "Traceback" not in started.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make not found")
+@pytest.mark.parametrize("redis", ["", "redis://127.0.0.1:6379/9"])
+def test_where_redis_is_named_the_command_of_a_worker_is_said(redis: str) -> None:
+    recipe = subprocess.run(
+        ["make", "--dry-run", "run", f"REDIS_URL={redis}", "BIN=bin", "-o", ".venv/.product"],
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert ("bin/celery -A baccarat_audit worker --beat" in recipe) == bool(redis)
