@@ -315,16 +315,22 @@ def _all(table: Table, head: Head, ring: seal_keys.Ring | None, start: Start) ->
         rows = (row for chunk in read_rows(table.pk, 1, _NO_END) for row in chunk)
         traces = examine(scope_of(table.code), rows, ring, start)
     walk = Walk(table.code)
+    closer = Closer(walk, traces, NEVER if ring is None else start.seq)
+    unchecked = SealWalk("", None, start)
     ends: list[Broken] = []
 
+    def look(first: int, last: int) -> Iterator[Trace]:
+        for rows in read_rows(table.pk, first, last):
+            for row in rows:
+                yield from closer.look(row)
+                problem = unchecked.problem(row) if ring is None else None
+                if problem is not None:
+                    yield Trace(row.seq, problem, problem)
+
     def along() -> Iterator[Trace]:
-        closer = Closer(walk, traces, NEVER if ring is None else start.seq)
-        for first, last in ((1, head.seq), (head.seq + 1, head.top)):
-            for rows in read_rows(table.pk, first, last):
-                for row in rows:
-                    yield from closer.look(row)
-            if first == 1:
-                ends.extend(walk.end(head))
+        yield from look(1, head.seq)
+        ends.extend(walk.end(head))
+        yield from look(head.seq + 1, head.top)
 
     lines = runs(along())
     found = [*traces, *islice(lines, MOST)]

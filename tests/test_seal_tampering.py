@@ -253,11 +253,14 @@ def test_each_is_named_after_an_earlier_break_too_and_head_and_guards_are_looked
 def test_the_chain_alone_names_each_row_too(log: Lines) -> None:
     said = change_columns()
     alter(5, actor="nobody")
+    alter(7, 9, seal=None)
     alter(8, hash="ff")
     _, out = run("--chain-only")
-    assert out.splitlines()[:8] == [
+    assert out.splitlines()[:10] == [
         "B07 position 5: its hash does not match its content",
+        "B07 position 7: has no seal",
         "B07 position 8: its hash does not match its content",
+        "B07 position 9: has no seal",
         *(f"B07 {one}" for one in said),
     ]
 
@@ -317,10 +320,10 @@ def test_rows_beyond_a_head_that_was_set_back_are_looked_at(log: Lines) -> None:
     alter(18, key="twice")
     eighth = TableEvent.objects.get(seq=8)
     Table.objects.update(last_seq=8, last_hash=eighth.hash, last_at=eighth.at)
-    assert found() == [
-        "position 18: its column key is 'twice', and its line says null",
-        "position 9: stands beyond the table's head, which is 8",
-    ]
+    twice = "position 18: its column key is 'twice', and its line says null"
+    assert found() == [twice, "position 9: stands beyond the table's head, which is 8"]
+    Table.objects.update(last_seq=0, last_hash="", last_at=None)
+    assert found() == [twice, "position 1: stands beyond the table's head, which is 0"]
 
 
 def test_what_is_wrong_with_all_rows_is_said_in_few_lines(log: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
