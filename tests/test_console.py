@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.test import Client
@@ -406,6 +407,66 @@ def test_a_refused_card_is_explained_at_its_field_and_kept(
     alerts = re.findall(r'<p class="field-error"( id="entry-error")? role="alert">', supervisor.page)
     assert alerts == ([' id="entry-error"'] if at == "card" else [""])
     assert f'name="card" value="{fields["card"]}"' in supervisor.page
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"card": "", "card_suit": "h"}, "Choose the rank first, then the suit."),
+        ({"card": "h"}, "Choose the rank first, then the suit."),
+        ({"card": "B7 9h"}, "There is no place B7."),
+        ({"card": "p12"}, "There is no place P12."),
+        ({"card": "B3"}, "Which card lies on B3?"),
+        ({"card": "P1 9h"}, "P1 already holds 9♥"),
+        ({"card": "B1 1x"}, "'1x' is not a card"),
+    ],
+)
+def test_what_is_missing_in_a_card_is_said(supervisor: Console, typed: dict[str, str], said: str) -> None:
+    supervisor.shoe().hand("9h")
+    assert said in text(supervisor.press("card", **typed).page)
+    assert supervisor.status == 422
+    assert f'name="card" value="{typed["card"]}"' in supervisor.page
+    assert text(unquote(supervisor.headers["X-Refused"])) == said
+
+
+def test_a_card_in_two_pieces_is_one_card(supervisor: Console) -> None:
+    supervisor.shoe().hand("9h")
+    supervisor.press("card", card="4 s")
+    supervisor.press("card", card="b3 K d")
+    assert [(line["to"], line["card"]) for line in supervisor.lines[-2:]] == [("B1", "4s"), ("B3", "Kd")]
+
+
+def test_a_card_is_written_as_on_the_felt_where_an_entry_rests_on_it(supervisor: Console) -> None:
+    supervisor.shoe().hand("9h")
+    supervisor.press("card", card="", card_suit="", face="down")
+    supervisor.press("opened", card="4s", place="B1")
+    supervisor.press("opened", card="5s", place="B1", sheet="opened")
+    assert supervisor.status == 422
+    assert "4s" not in text(supervisor.page)
+
+
+def test_all_that_a_bet_lacks_is_said_at_once(supervisor: Console) -> None:
+    supervisor.shoe().press("betting_opened")
+    said = text(supervisor.press("bet").page)
+    assert all(words in said for words in ("Choose the seat.", "Choose the bet.", "Enter the stake."))
+    assert "is missing" not in said
+    said = text(supervisor.press("bet", bet="player", stake="abc").page)
+    assert "Choose the seat." in said
+    assert "Choose the bet." not in said
+
+
+def test_what_went_wrong_stands_under_what_it_is_about(insured: Console) -> None:
+    insured.hand("9h")
+    page = insured.look(sheet="wrong")
+    groups = re.findall(r"<section><h3>(.*?)</h3>(.*?)</section>", page, re.DOTALL)
+    assert [title for title, _keys in groups] == ["Cards", "Betting and insurance", "The hand and the shoe"]
+    found = [re.findall(r'href="[^"]*[?]sheet=(\w+)', keys) for _title, keys in groups]
+    assert found == [
+        ["card", "opened", "exposed", "extra", "dropped", "moved", "discarded"],
+        ["bet", "paid", "insurance_opened", "insurance_odds", "bet", "insurance_closed"],
+        ["hand_closed", "called", "voided", "shoe_closed"],
+    ]
+    assert "Cut card in this hand" in groups[2][1]
 
 
 @pytest.mark.parametrize("language", ["en", "th"])

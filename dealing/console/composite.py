@@ -160,6 +160,20 @@ def pay_values(data: Mapping[str, Any]) -> dict[str, str]:
 # Taking back what one press did.
 
 
+def taken_back(state: State) -> list[str]:
+    """What "undo" would take back, in words: where one press recorded several events, each kind of them in order."""
+    last = state.last_entry
+    if last is None:
+        return []
+    alone = [last.now or last.text]
+    _base, dot, number = (last.event.key or "").rpartition(".")
+    if not dot or read_digits(number, 2) in (None, 1):
+        return alone
+    row = state.table.events.get(seq=last.seq)
+    names = [wording.event_name(one.name) for one in reversed(pressed_with(state.table, row))]
+    return list(dict.fromkeys(names)) if len(names) > 1 else alone
+
+
 def pressed_with(table: Table, row: TableEvent) -> list[TableEvent]:
     """The rows that the same press recorded, newest first; only this one where something else came after it."""
     base, dot, number = (row.key or "").rpartition(".")

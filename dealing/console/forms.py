@@ -221,6 +221,8 @@ class EventForm(forms.Form):
     ask: Ask | None = None
     #: Whether the form puts right an entry that is in the log, and records no new one.
     amends = False
+    #: What is said of fields that were left empty: of all of them at once, where the rules stop at the first.
+    wanted: ClassVar[Mapping[str, Text]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -254,6 +256,16 @@ class EventForm(forms.Form):
         """The key or keys that one field stands for."""
         return {name: field.for_log(text)}
 
+    def remark(self) -> None:
+        """Say what is missing where a person can be told better than by the rules' refusal. After `is_valid()`."""
+        for name, field in self.fields.items():
+            text = self.cleaned_data.get(name, "")
+            told = "" if text else self.wanted.get(name, "")
+            if text and isinstance(field, CardField):
+                told = words.no_card(text)
+            if told:
+                self.add_error(name, told)
+
     def suggest(self, **values: object) -> None:
         """Preset fields that nobody has filled in yet."""
         for name, value in values.items():
@@ -271,6 +283,8 @@ class EventForm(forms.Form):
         """Put the refusal at the field whose key it names, else above the form."""
         key = error.key.removeprefix("entry.")
         field = self.field_of(key)
+        if field in self.errors:
+            return  # said already, and better
         if field in self.fields:
             self.add_error(field, reason(error))
         else:
@@ -380,6 +394,8 @@ class Bet(EventForm):
     event = "bet"
     title = _("Bet")
     button = _("Record the bet")
+
+    wanted = {"seat": _("Choose the seat."), "bet": _("Choose the bet."), "stake": _("Enter the stake.")}
 
     seat = SeatField(_("Seat"))
     bet = BetField(_("Bet on"))

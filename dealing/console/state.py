@@ -161,14 +161,6 @@ class PlaceKey(NamedTuple):
     taken: bool
 
 
-def read_card(text: str) -> Card | None:
-    """The card that a text names, or None."""
-    try:
-        return Card.parse(text)
-    except ValueError:
-        return None
-
-
 def redealt_from(table: Table, shoe: int) -> HandOf | None:
     """The hand of the shoe before that the first hand of a shoe deals again."""
     before = table.shoes.filter(number__lt=shoe).order_by("-number").only("number", "closed_reason").first()
@@ -557,7 +549,7 @@ class State:
         """What lies on each place, in a word."""
         hidden = self.face_down
         return {
-            place: _("face down") if place in hidden else " ".join(words.card(read_card(card)) for card in cards)
+            place: _("face down") if place in hidden else " ".join(words.card(words.read_card(card)) for card in cards)
             for place, cards in (self.audit.dealt.places.items() if self.audit else ())
         }
 
@@ -616,11 +608,13 @@ class State:
                 card = dealt.card if isinstance(dealt, log.CardDealt) else None
                 return Burn(source, _("Burn %(card)s") % {"card": words.card(card)})
         for place in self.fold.taken_out:
-            card = None if place in self.face_down else read_card(self.audit.dealt.places[place][0])
+            card = None if place in self.face_down else words.read_card(self.audit.dealt.places[place][0])
             return Burn(place, _("Burn %(card)s") % {"card": words.card(card)})
         if burned and self.fold.extra_to_burn:
             named = self.audit.dealt.extra or burned[0].cards
-            return Burn("extra", _("Burn %(card)s") % {"card": words.card(read_card(named[0]) if named else None)})
+            return Burn(
+                "extra", _("Burn %(card)s") % {"card": words.card(words.read_card(named[0]) if named else None)}
+            )
         return None
 
     # Findings.

@@ -31,7 +31,6 @@ from dealing.console.state import (
     incident_page,
     laid_out,
     load,
-    read_card,
     read_rows,
     timeline,
 )
@@ -43,6 +42,7 @@ from dealing.permissions import May, check_event, check_kind, house_of, may, mem
 from dealing.pit.access import table_of
 from dealing.rules.events import Amended, Called, Event, EventError, format_time
 from dealing.rules.judge import HandContext, HandFold, effective
+from dealing.rules.tableau import PLACES
 
 #: Fields of a form that are about the page and not about the event.
 OF_THE_PAGE: Final = frozenset(
@@ -248,17 +248,15 @@ def _why(answer: Answer) -> str:
 
 
 def _wrong_groups(state: State) -> list[dict[str, Any]]:
-    """Everything that can go wrong, by what a person at the table sees of it."""
+    """Everything that can go wrong, by what a person at the table looks for: cards, money, the hand and its shoe."""
+    insurance = ("insurance_opened", "insurance_odds", "insurance_closed") if state.insured else ()
+    ends = ("voided", "shoe_closed") if state.can_supervise else ()
+    money = _("Betting and insurance") if insurance else _("Bets and pays")
     groups: list[tuple[str, tuple[str, ...]]] = [
-        (_("A card was seen, dropped or came out too much"), ("exposed", "dropped", "extra")),
-        (_("A card is put right"), ("moved", "discarded")),
-        (_("Cut card, another card, result"), ("card", "opened", "called")),
-        (_("Bets and pays"), ("bet", "paid")),
+        (_("Cards"), ("card", "opened", "exposed", "extra", "dropped", "moved", "discarded")),
+        (money, ("bet", "paid", *insurance)),
+        (_("The hand and the shoe"), ("called", *ends)),
     ]
-    if state.insured:
-        groups.append((_("Insurance"), ("insurance_opened", "insurance_odds", "insurance_closed")))
-    if state.can_supervise:
-        groups.append((_("End it"), ("voided", "shoe_closed")))
     of_shoe = ("exposed", "dropped", "shoe_closed")
     return [
         {
@@ -413,7 +411,7 @@ def _recorded(request: HttpRequest, table: Table, data: dict[str, str], device: 
     except EventError as error:
         if data.get("event") == composite.PAID_ALL:
             return _refused_pays(request, table, data, {"": tell(error)})
-        return _refused(request, table, data, form, error)
+        return _refused(request, table, data, form, words.refused(error))
     table.last_seq = done.shoe.table.last_seq
     if not getattr(request, "htmx", False):
         return HttpResponseRedirect(reverse("console:table", args=(table.code,)))
@@ -441,9 +439,10 @@ def _valid(form: EventForm, table: Table) -> bool:
     """Whether the fields hold what a line can say. Only a table that records ranks alone takes a card without suit."""
     if form.is_valid() and not table.ranks_only:
         for name, field in form.fields.items():
-            card = read_card(form.cleaned_data.get(name, "")) if isinstance(field, CardField) else None
+            card = words.read_card(form.cleaned_data.get(name, "")) if isinstance(field, CardField) else None
             if card is not None and not card.suit:
                 form.add_error(name, _("the suit is missing"))
+    form.remark()
     return not form.errors
 
 
@@ -470,11 +469,12 @@ def _told(data: dict[str, str], table: Table) -> dict[str, str]:
         data = data | {"to": proposed, "down": state.down}
     parts = data.get("card", "").split()
     to = data.get("to", "")
-    if len(parts) == 2 and parts[0].upper() in ("P1", "P2", "P3", "B1", "B2", "B3"):
+    if len(parts) > 1 and parts[0].upper() in PLACES:
         to, parts = parts[0].upper(), parts[1:]
         if to in data["down"].split(","):
             to = f"open-{to}"
-    card = "".join(parts)
+    joint = " " if words.no_card(" ".join(parts)) else ""
+    card = joint.join(parts)
     if card.lower() in ("x", "?"):
         card, data = "", data | {"face": "down"}
     if not card and not data.get("card_suit") and data.get("face") == "down":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
@@ -12,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from dealing import wording
 from dealing.rules import events as log
-from dealing.rules.cards import Card
-from dealing.rules.events import Event
-from dealing.rules.tableau import NATURALS, Layout
+from dealing.rules.cards import SUITS, Card
+from dealing.rules.events import Event, EventError
+from dealing.rules.tableau import NATURALS, PLACES, Layout
 
 
 class Said(NamedTuple):
@@ -85,6 +87,45 @@ def card(value: Card | None) -> str:
     if value is None:
         return _("unseen card")
     return f"{'10' if value.rank == 'T' else value.rank}{SUIT_SIGNS[value.suit]}"
+
+
+def read_card(text: str) -> Card | None:
+    """The card that a text names, or None."""
+    try:
+        return Card.parse(text)
+    except ValueError:
+        return None
+
+
+#: A place, or what was meant for one, and what stands after it.
+_PLACED: Final = re.compile(r"([pb]\d+)(?:\s+(.*))?", re.IGNORECASE | re.ASCII)
+
+
+def no_card(text: str) -> str:
+    """What is missing in a text that names no card, as far as it can be told; else empty."""
+    if text.lower() in SUITS:
+        return _("Choose the rank first, then the suit.")
+    placed = _PLACED.fullmatch(text)
+    if placed is None:
+        return ""
+    place = placed[1].upper()
+    if place not in PLACES:
+        return _("There is no place %(place)s.") % {"place": place}
+    return "" if placed[2] else _("Which card lies on %(place)s?") % {"place": place}
+
+
+def refused(error: EventError) -> EventError:
+    """The same refusal with its cards as a page shows them; the log's own way stays where programs read it."""
+    shown = copy.copy(error)
+    shown.params = {name: _shown(value) for name, value in error.params.items()}
+    return shown
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, EventError):
+        return refused(value)
+    found = read_card(value) if isinstance(value, str) else None
+    return card(found) if found and found.suit else value
 
 
 def burn(value: Card | None, count: int) -> str:

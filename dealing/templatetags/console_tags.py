@@ -16,7 +16,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dealing import wording
-from dealing.console.composite import PAID_ALL
+from dealing.console.composite import PAID_ALL, taken_back
 from dealing.console.state import Entry, Line, PlaceKey, State, fresh_key
 from dealing.console.words import Said
 from dealing.rules.cards import RANKS, SUITS
@@ -195,6 +195,12 @@ def entry_fields(event: str, entry: Any, state: State) -> SafeString:
     if entry.typed or entry.place or entry.rank or entry.errors:
         return _fields(event, entry, places, down, state.table.ranks_only)
     return _empty_fields(_language(), event, places, down, state.table.ranks_only)
+
+
+@register.simple_tag
+def undone(state: State) -> list[str]:
+    """What the undo button takes back."""
+    return taken_back(state)
 
 
 @register.filter

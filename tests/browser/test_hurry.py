@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from dealing.log import record_many
 from tests.browser.floor import PHONE, call, device, lines, open_shoe, phase, press, recorded, tap, told
@@ -139,3 +139,155 @@ def test_after_all_is_paid_nothing_is_said_to_be_due(sam: Page) -> None:
     held[0].continue_()
     recorded(sam, 14)
     assert told(11) == ["paid", "hand_closed", "betting_opened"]
+
+
+def strike_twice(page: Page, key: str, apart: int) -> None:
+    """Two taps on one spot, by a finger that shakes."""
+    box = page.locator(key).bounding_box()
+    assert box
+    for _n in range(2):
+        page.touchscreen.tap(box["x"] + 20, box["y"] + 20)
+        page.wait_for_timeout(apart)
+
+
+def test_a_suit_struck_twice_at_once_is_one_card_and_no_error(sam: Page) -> None:
+    deal("9h")
+    recorded(sam, 6)
+    sam.locator('#entry label.key:has(input[value="4"])').click()
+    strike_twice(sam, "#suit-s", 40)
+    recorded(sam, 7)
+    sam.wait_for_timeout(400)
+    expect(sam.locator("#entry .field-error")).to_have_count(0)
+    assert told(6) == ["card B1 4s"]
+
+
+def test_a_rank_that_is_a_whole_card_is_struck_twice_in_time_or_once(
+    live_server: Any, browser: Browser, people: People, table: MakeTable
+) -> None:
+    people("recorder", "sam")
+    table(ranks_only=True)
+    open_shoe()
+    page = device(browser, live_server.url, viewport=PHONE, has_touch=True)
+    press(page, "Close betting")
+    recorded(page, 5)
+    strike_twice(page, "#rank-7", 40)
+    page.wait_for_timeout(400)
+    recorded(page, 6)
+    strike_twice(page, "#rank-7", 400)
+    recorded(page, 8)
+    assert told(5) == ["card P1 7", "card B1 7", "card P2 7"]
+
+
+def test_what_comes_under_a_finger_is_not_unfolded_by_its_second_tap(sam: Page) -> None:
+    deal("9h", "4s", "Kd")
+    recorded(sam, 8)
+    sam.evaluate(
+        """() => {
+            const at = { bubbles: true, cancelable: true, detail: 1, clientX: 90, clientY: 700 };
+            const tap = (key) => document.querySelector(key).dispatchEvent(new MouseEvent("click", at));
+            document.querySelector('#entry input[value="3"]').checked = true;
+            tap("#suit-c");
+            tap(".dock-more > summary");
+        }"""
+    )
+    recorded(sam, 9)
+    expect(sam.locator(".dock-more")).not_to_have_attribute("open", "")
+
+
+def cards_are_seen(page: Page) -> None:
+    """Nothing lies over the felt, and the keys reach to the lower edge of the screen or stand above it."""
+    felt, dock = page.locator(".felt").bounding_box(), page.locator(".console-dock").bounding_box()
+    assert felt
+    assert dock
+    assert felt["y"] + felt["height"] <= dock["y"]
+    assert dock["y"] + dock["height"] <= PHONE["height"]
+    expect(page.locator("#wrong-button")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("language", ["en", "th"])
+def test_a_phone_shows_every_card_whatever_else_is_asked(
+    live_server: Any, browser: Browser, people: People, table: MakeTable, language: str
+) -> None:
+    people("recorder", "sam")
+    table(ruleset="insurance")
+    open_shoe(ruleset="insurance")
+    hand: dict[str, object] = {"table": "B07", "shoe": 1, "hand": 1}
+    bets = [{**hand, "event": "bet", "seat": seat, "bet": "player", "stake": "100"} for seat in (1, 2, 3, 4)]
+    record_many(bets, actor="sam")
+    page = device(browser, live_server.url, viewport=PHONE, has_touch=True)
+    page.locator(f'.languages [value="{language}"]').click()
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    deal("3h", "4s", "Ac", "2d")  # Player draws, and Banker can be insured
+    recorded(page, 13)
+    expect(page.locator(".insurance-offer")).to_be_visible()
+    cards_are_seen(page)
+    expect(page.locator("#suit-c")).to_be_in_viewport(ratio=1)
+    page.locator(".insurance-offer button").click()
+    recorded(page, 14)
+    cards_are_seen(page)
+    expect(page.locator(".insurance-clock, #insurance-title").first).to_be_in_viewport(ratio=1)
+    # What is wrong with a card is scrolled to, under the bets of insurance.
+    page.fill("#entry-card", "P1 9h")
+    page.press("#entry-card", "Enter")
+    said = page.locator("#entry .field-error")
+    expect(said).to_contain_text("P1")
+    expect(said).to_be_in_viewport(ratio=1)
+    foot, box = page.locator(".dock-foot").bounding_box(), said.bounding_box()
+    assert foot
+    assert box
+    assert box["y"] + box["height"] <= foot["y"] + 1
+    cards_are_seen(page)
+    page.fill("#entry-card", "")
+    page.locator(".insurance-close").click()
+    recorded(page, 15)
+    record_many([{**hand, "event": "card", "to": "P3", "card": "5h"}, {**hand, "event": "cut_card"}], actor="sam")
+    recorded(page, 17)
+    cards_are_seen(page)  # the result is asked for, and four bets are to be paid
+    page.locator(".dock-more > summary").click()
+    cards_are_seen(page)
+    page.context.set_offline(True)
+    call(page)
+    expect(page.locator("#unsent")).to_be_visible()
+    cards_are_seen(page)
+    page.context.set_offline(False)
+
+
+def test_the_keys_stay_where_they_are_when_a_third_card_is_due(sam: Page) -> None:
+    deal("2h", "4s", "3d")
+    recorded(sam, 8)
+    key = sam.locator("#suit-s")
+    before = key.bounding_box()
+    sam.keyboard.type("Kc")
+    sam.keyboard.press("Enter")
+    recorded(sam, 9)
+    expect(sam.locator("#console")).to_have_attribute("data-tight", "")
+    after = key.bounding_box()
+    assert before
+    assert after
+    assert abs(after["y"] - before["y"]) < before["height"] / 2
+    cards_are_seen(sam)
+
+
+def test_undo_says_all_that_it_takes_back(sam: Page) -> None:
+    deal("9h", "4s", "Kd", "3c")
+    recorded(sam, 9)
+    call(sam)
+    recorded(sam, 12)
+    expect(sam.locator("#undo-button")).to_contain_text("Result called, Hand closed, Betting opened")
+    press(sam, "Undo typing")
+    recorded(sam, 15)
+    expect(sam.locator("#undo-button")).to_contain_text("3♣ to Banker, second card")
+
+
+def test_who_deals_stands_apart_from_what_opens_the_shoe(
+    live_server: Any, browser: Browser, people: People, table: MakeTable
+) -> None:
+    people("supervisor", "sam")
+    table()
+    page = device(browser, live_server.url, viewport=PHONE, has_touch=True)
+    for size in (PHONE, ViewportSize(width=1180, height=820)):
+        page.set_viewport_size(size)
+        dock, dealer = page.locator(".console-dock").bounding_box(), page.locator("#dealer-now").bounding_box()
+        assert dock
+        assert dealer
+        assert dealer["y"] - dock["y"] - dock["height"] >= 12

@@ -34,6 +34,7 @@
     if (now.dataset.status !== "200") touchKept(now);
     if (scrolled && now.querySelector(".console-dock")) now.querySelector(".console-dock").scrollTop = scrolled;
     document.dispatchEvent(new CustomEvent("console:shown"));
+    if (!keep && now.dataset.status !== "200") now.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" });
     ready();
     return true;
   }
@@ -120,6 +121,34 @@
   document.addEventListener("input", (event) => { if (event.target.closest("#console [data-records]")) event.target.dataset.touched = ""; });
   document.addEventListener("change", (event) => { if (event.target.closest("#console [data-records]")) event.target.dataset.touched = ""; });
 
+  // ---- room for the cards ----
+
+  // On a phone the dock lies over the table. Where it would cover the felt, the felt is made low; where that is not
+  // enough, the dock too, whose middle scrolls (money.css says how low it may get). What is left over is free above the
+  // dock: its keys stay where they are while the felt changes.
+  const narrow = window.matchMedia("(max-width: 61.99rem)");
+  const phone = window.matchMedia("(max-width: 39.99rem)");
+
+  function makeRoom() {
+    const page = console_();
+    const felt = page.querySelector(".console-table .felt");
+    const dock = page.querySelector(".console-dock:not(.notice)");
+    page.removeAttribute("data-tight");
+    page.style.removeProperty("--dock-gap");
+    if (!felt || !dock || !narrow.matches || page.dataset.phase === "betting") return; // then nothing lies on it
+    const low = () => felt.getBoundingClientRect().bottom + window.scrollY;
+    const whole = [...dock.children].reduce((height, part) => height + part.scrollHeight - part.clientHeight, dock.offsetHeight);
+    const tight = low() > window.innerHeight - whole;
+    page.toggleAttribute("data-tight", tight);
+    const room = Math.ceil(low());
+    page.style.setProperty("--felt-room", `${room}px`);
+    const left = window.innerHeight - whole - room - parseFloat(getComputedStyle(page).rowGap);
+    if (left > 0 && (tight || phone.matches)) page.style.setProperty("--dock-gap", `${left}px`);
+  }
+  window.addEventListener("resize", makeRoom);
+  document.addEventListener("queue:room", makeRoom);
+  document.addEventListener("toggle", (event) => { if (event.target.closest("#console")) makeRoom(); }, true);
+
   // ---- what comes next ----
 
   function openSheet() {
@@ -148,6 +177,7 @@
   }
 
   function ready() {
+    makeRoom();
     openSheet();
     focusNext();
     say();
@@ -158,14 +188,16 @@
   // ---- entries: the queue sends them, this page shows what came of it ----
 
   // The second press of a double one is meant for what the first was on, and not for what has come into its place.
+  // Nor is it meant where what records is still there: a key that is a whole card would record two of them.
   // Told by time and place: some browsers count every tap as a first one, and quick taps on neighbouring keys are meant.
   // A press by key (detail 0) is on what has the focus, which is said and seen.
   document.addEventListener("click", function (event) {
-    const button = event.target.closest("#console button, #console a, #console label");
+    const button = event.target.closest("#console :is(button, a, label, summary)");
     const name = button && `${button.id}|${button.name}|${button.value}|${button.textContent}`;
     const near = pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 24; // px: less than from key to key
     const soon = pressed && event.timeStamp - pressed.at < 350; // ms: nobody has read the new words by then
-    if (button && event.detail && near && soon && pressed.name !== name) {
+    const again = button && (pressed?.name !== name || button.matches("[data-records] button:not([type=button])"));
+    if (again && event.detail && near && soon) {
       event.preventDefault();
       event.stopImmediatePropagation();
       pressed.at = event.timeStamp;

@@ -334,6 +334,7 @@
     const empty = parseFloat(getComputedStyle(document.getElementById("main")).paddingTop); // px, under the bar
     const room = bar && height > bar.offsetHeight + empty ? height : 0;
     document.documentElement.style.setProperty("--unsent-room", `${room}px`);
+    document.dispatchEvent(new CustomEvent("queue:room"));
   }
   if (window.ResizeObserver) new ResizeObserver(makeRoom).observe(box);
 
