@@ -106,7 +106,7 @@ def test_colours_have_their_names_in_tokens_only(name: str) -> None:
 
 
 def test_every_token_used_exists() -> None:
-    named = set(LIGHT) | {"card-width", "pip", "swatch"}
+    named = set(LIGHT) | {"card-width", "pip", "swatch", "fade"}
     for name in ("base", "components", "look"):
         used = set(re.findall(r"var\(--([a-z0-9-]+)", (CSS / f"{name}.css").read_text(encoding="utf-8")))
         assert used <= named, name
