@@ -120,6 +120,21 @@ def test_a_log_without_events_is_said(text: str, option: str, tmp_path: Path) ->
     assert err.getvalue() == "there is no event in this log: nothing was judged\n"
 
 
+def test_a_log_that_names_a_ruleset_which_is_wrong(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "insurance.toml").write_text('name = "insurance"\nunit = "1E-400000"\n')
+    done = subprocess.run(
+        [sys.executable, "manage.py", "audit_log", str(log)],
+        cwd=ROOT,
+        env={**os.environ, "BACCARAT_RULESETS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert 'insurance.toml: unit: a decimal string from "0.0001" to "100000" is wanted' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.django_db
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for command in ("import_log", "audit_log"):

@@ -1,6 +1,7 @@
-"""What commands have in common: streams that may be closed, full or not in UTF-8, and a missing database.
+"""What commands have in common.
 
-None of these is a fault of the program, so each ends a command with one line and exit status 2.
+Streams may be closed, full or not in UTF-8, a database missing, a house's ruleset wrong. None of these is a fault of
+the program, so each ends a command with a message and exit status 2.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from django.db import DatabaseError, OperationalError, ProgrammingError, connection
 
 from dealing.models import Table
+from dealing.rules.rulesets import RulesetError
 
 #: Exit status of a command that could not do what it was asked.
 FAILED: Final = 2
@@ -96,6 +98,8 @@ class LogCommand(BaseCommand):
         except CommandError as error:
             error.returncode = FAILED
             raise
+        except RulesetError as error:  # of a ruleset that a log names
+            raise CommandError(str(error), returncode=FAILED) from None
         except (OperationalError, ProgrammingError) as error:
             raise CommandError(_database_trouble(error), returncode=FAILED) from error
 
