@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -43,3 +44,22 @@ def test_where_redis_is_named_the_command_of_a_worker_is_said(redis: str) -> Non
         check=True,
     ).stdout
     assert ("bin/celery -A baccarat_audit worker --beat" in recipe) == bool(redis)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make not found")
+@pytest.mark.parametrize(("site", "said"), [("", "http://127.0.0.1:8123/"), ("http://pit:8123", "http://pit:8123/")])
+def test_the_address_that_is_set_is_printed(site: str, said: str) -> None:
+    def told(*command: str) -> str:
+        return subprocess.run(
+            command,
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "SITE_URL": site},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
+
+    recipe = told("make", "--dry-run", "run", "PORT=8123", "-o", ".venv/.product")
+    step = next(line for line in recipe.splitlines() if line.startswith('echo "Open'))
+    assert f"Open {said} " in told("sh", "-c", step)
