@@ -14,6 +14,9 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
+# Where no compiled files were kept, each worker would compile all tests, and each server that a test starts the product.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test lint audit suite bench pictures clean
 .DELETE_ON_ERROR:
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
@@ -29,10 +28,6 @@ from dealing.models import StaffMember, Table, Venue
 
 # Playwright keeps an event loop running in the test's thread, which makes Django refuse the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-
-# Where no compiled files are kept, each worker compiles all tests, and each server that a test starts the product.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 PASSWORD = "a-password-of-the-suite"
 REQUIRED = any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "REQUIRE_SERVICES"))
