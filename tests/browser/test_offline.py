@@ -21,6 +21,7 @@ from tests.browser.floor import (
     lines,
     log_in,
     open_shoe,
+    pause,
     phase,
     press,
     recorded,
@@ -459,6 +460,7 @@ def test_face_down_cards_are_entered_as_fast_as_they_are_dealt(sam: Page) -> Non
     recorded(sam, 5)
     cut(sam)
     for _card in range(4):
+        pause(sam)
         sam.locator("#face-down").click()
     expect(sam.locator(".due-words")).to_contain_text("What is due is known when the server has answered.")
     restore(sam)
