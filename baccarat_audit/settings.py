@@ -201,7 +201,7 @@ TEMPLATES = [
 
 def database(url: dict[str, Any]) -> dict[str, Any]:
     """The settings of one database from its parsed URL."""
-    settings = {**url, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    settings = {**url, "CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
     if settings["ENGINE"] == "django.db.backends.sqlite3":
         settings["OPTIONS"] = {
             **settings.get("OPTIONS", {}),
