@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
+from dealing.gaming_days import gaming_day
 from dealing.models import Venue
 from incidents.models import Decision, Incident
 from incidents.reports import deliver, files, monthly, plots
@@ -165,8 +166,7 @@ def test_the_last_night_of_a_month_makes_it(venue: Venue, undressed: list[str]) 
 
 
 def test_a_month_that_goes_on_is_left_alone(venue: Venue) -> None:
-    today = timezone.now().date()
-    assert after(save(venue, today)) == []
+    assert after(save(venue, gaming_day(venue, timezone.now()))) == []
     assert monthlies(venue) == []
 
 

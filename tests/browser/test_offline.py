@@ -315,6 +315,7 @@ def test_what_is_recorded_is_put_right_while_a_refused_entry_waits(sam: Page) ->
     sam.get_by_role("dialog").get_by_role("button", name="Correct the entry").click()
     expect(sam.get_by_role("dialog").locator(".field-error")).to_contain_text("is not a card")
     sam.get_by_role("dialog").locator("[name=card]").fill("9h")
+    sam.wait_for_timeout(400)  # less would be the second tap of a double one
     sam.get_by_role("dialog").get_by_role("button", name="Correct the entry").click()
     recorded(sam, 9)
     # What waits still does, and goes once it is released.

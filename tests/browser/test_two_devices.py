@@ -107,6 +107,7 @@ def test_an_open_sheet_stays_with_all_that_is_filled_in(pair: Pair) -> None:
     rita.get_by_role("dialog").get_by_role("button", name="Record").click()
     expect(rita.locator("#console [role=alert]").first).to_contain_text("SAM: 9♥ to Player, first card")
     expect(rita.get_by_role("dialog").locator("[name=card]")).to_have_value("7d")
+    rita.wait_for_timeout(400)  # less would be the second tap of a double one
     rita.get_by_role("dialog").get_by_role("button", name="Record").click()
     recorded(rita, 7)
     recorded(sam, 7)
