@@ -233,7 +233,7 @@ def save_where(
     fields = _names(type(first)).intersection(names)
     condition, params = where
     statements: list[Statement] = [
-        (f"{_update(type(first), fields)} AND {condition}", [*_values(first, fields), first.pk, *params])
+        (f"{_update(type(first), fields)} AND ({condition})", [*_values(first, fields), first.pk, *params])
     ]
     others, written = _statements(changed, held="w0")
     found = _run_together(statements + others)

@@ -120,3 +120,14 @@ def serving(workers: int = 1, threads: int = 4, **environment: str) -> Iterator[
         yield server
     finally:
         server.stop()
+
+
+def until_waiting() -> None:
+    """Wait until somebody waits for a lock of PostgreSQL."""
+    for _ in range(400):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            cursor.execute("SELECT pg_sleep(0.01)")
+    raise AssertionError("nobody waits")

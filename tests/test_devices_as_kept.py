@@ -24,6 +24,7 @@ from dealing.simulator import USUAL_RATES, Mistakes, simulate_shoe
 from dealing.verify import verify_table
 from incidents.models import Incident
 from tests.conftest import MakeTable
+from tests.servers import until_waiting
 from tests.table_logs import START
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -289,7 +290,7 @@ def test_of_two_that_believe_the_same_one_goes_the_long_way(begun: tuple[House, 
 
         thread = threading.Thread(target=save)
         thread.start()
-        _until_somebody_waits()
+        until_waiting()
         held.commit()
         thread.join(20)
     finally:
@@ -298,16 +299,6 @@ def test_of_two_that_believe_the_same_one_goes_the_long_way(begun: tuple[House, 
     assert TableEvent.objects.count() == 10
     assert house.post(line)[0] == 201
     whole(house, 11)
-
-
-def _until_somebody_waits() -> None:
-    for _ in range(400):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            cursor.execute("SELECT pg_sleep(0.01)")
-    raise AssertionError("nobody waits")
 
 
 # --- what has to be written with it ----------------------------------------------------------------------------------

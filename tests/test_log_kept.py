@@ -17,6 +17,7 @@ from dealing.projections import differences, rebuild_table
 from dealing.rules.events import Event, EventError, event_as_dict
 from dealing.simulator import simulate_shoe
 from tests.conftest import MakeTable
+from tests.servers import until_waiting
 from tests.table_logs import START, simulated
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -172,17 +173,6 @@ def test_who_waited_for_the_lock_does_not_believe_what_was_before(
         assert found is not None
         assert found[1] is not None
         assert found[1].known
-
-
-def until_waiting() -> None:
-    """Until somebody waits for a lock."""
-    for _ in range(400):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            cursor.execute("SELECT pg_sleep(0.01)")
-    raise AssertionError("nobody waits")
 
 
 def _line(event: Event) -> dict[str, Any]:
